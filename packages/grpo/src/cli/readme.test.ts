@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { folderOf } from '../trace/readers/files.test.helper.js';
 import { parseArguments } from './arguments.js';
+import { call } from './grpo.test.helper.js';
 import { commands } from './table.js';
 
 const page = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -28,4 +30,19 @@ describe('in the README and docs/training.md', () => {
   it('several commands take that file', () => {
     expect(LINES.length).toBeGreaterThan(8);
   });
+});
+
+it('the report in the README is what the doctor says of such a run', async () => {
+  const log_history = Array.from({ length: 40 }, (_, i) => ({
+    step: i + 1,
+    loss: 0,
+    grad_norm: 0,
+    reward: 0.5,
+    reward_std: 0,
+    'completions/mean_length': 80 + ((7 * i) % 13),
+    'completions/clipped_ratio': 0,
+  }));
+  const folder = folderOf({ 'trainer_state.json': JSON.stringify({ global_step: 40, log_history }) });
+  const { out } = await call(folder, 'doctor', 'trainer_state.json');
+  expect(out).toContain(/^```\n(trainer_state\.json: .*?)^```$/ms.exec(README)![1]!);
 });

@@ -74,6 +74,8 @@ interface CheckInfo {
   settles?: string;
   /** How it was shown to find its fault. Empty where it was not yet: then it warns at most. */
   proofs: readonly Proof[];
+  /** Whether it answers what people ask of a run in which nothing is found: told only where nothing warns or fails. */
+  aside?: true;
   /** What a finding says, one or two sentences. */
   says(measured: Measurements): string;
 }

@@ -84,6 +84,14 @@ describe('an empty record', () => {
 });
 
 describe('the order of findings', () => {
+  it('has what only answers a question where nothing warns', () => {
+    const log = { loss: times(4, 0), grad_norm: times(4, 0.1), reward: [0.4, 0.6, 0.5, 0.3] };
+    expect(codes(ofLog(log))).toEqual(['B43.zero']);
+    const sickToo = ofLog({ ...log, 'completions/clipped_ratio': times(4, 1) });
+    expect(sick(sickToo).length).toBeGreaterThan(0);
+    expect(codes(sickToo)).not.toContain('B43.zero');
+  });
+
   it('leads with the earliest failure, and marks what it is known to bring about', () => {
     const [cause, ...rest] = found((record) => {
       record.prompts!.scoredIds![3] = 44;

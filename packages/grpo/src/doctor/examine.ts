@@ -165,9 +165,11 @@ class Tally {
  */
 function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const rank = ({ severity }: Finding) => SEVERITIES.indexOf(severity);
-  const sorted = [...findings].sort((a, b) => rank(a) - rank(b) || a.level - b.level);
-  const [first] = sorted;
-  if (!first || first.severity === 'inform') return sorted;
+  const all = [...findings].sort((a, b) => rank(a) - rank(b) || a.level - b.level);
+  const [first] = all;
+  if (!first || first.severity === 'inform') return all;
+  const asides = new Set(checks.filter(({ aside }) => aside).map(({ code }) => code));
+  const sorted = all.filter(({ code, severity }) => severity !== 'inform' || !asides.has(code));
   const induced = new Map(checks.map(({ code, induces = [] }) => [code, induces]));
   const cause = causeOf(first, sorted, induced);
   const consequences = sorted.filter((finding) => finding !== cause);

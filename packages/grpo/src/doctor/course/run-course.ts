@@ -1,7 +1,7 @@
 /** The course of a run by its metrics: what moved, when, and whether the run learnt. Checks of a log judge it. */
 import { median } from '../../maths/quantile.js';
 import type { MetricSeries } from '../../trace/index.js';
-import { MetricCourse, type Shift } from './metric-course.js';
+import { MetricCourse, type Point, type Shift } from './metric-course.js';
 
 /** Metrics that tell of a run's course, and how each is judged: by ratio above a floor, or by difference. */
 export const METRICS = {
@@ -17,6 +17,11 @@ export const METRICS = {
 
 export type Quantity = keyof typeof METRICS;
 
+/** 1 at an entry whose advantages are all 0, else 0. */
+const NO_ADVANTAGE = 'advantages/all_zero';
+
+type Values = MetricSeries['entries'][number]['values'];
+
 /** Levels this many standard errors apart differ: in pure noise one in 15,000 comparisons. */
 export const BEYOND_NOISE = 4;
 
@@ -28,40 +33,55 @@ const ANSWER = /^(?!.*format).*(?:acc|correct|answer|solution|solve|win|success)
 
 export class RunCourse {
   readonly #known = new Map<string, MetricCourse | undefined>();
+  #flatShares: readonly Point[] | undefined;
 
   constructor(readonly series: MetricSeries) {}
 
   /** The course of a quantity; undefined where fewer than two entries have it. */
   of(quantity: Quantity): MetricCourse | undefined {
     const { name, floor } = METRICS[quantity] as { name: string; floor?: number };
-    return this.metric(name, floor) ?? (quantity === 'flat' ? this.#flatEntries : undefined);
+    return quantity === 'flat' ? courseOf(this.flatShares) : this.metric(name, floor);
   }
 
   metric(name: string, floor?: number): MetricCourse | undefined {
     if (!this.#known.has(name)) {
-      const points = this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
-        value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
-      );
+      const points = this.#pointsOf(name);
       // Where no group has a signal the gradient is 0, whatever it is elsewhere.
       const judged = name === METRICS.gradient.name ? points.filter(({ value }) => value > 0) : points;
-      this.#known.set(name, judged.length < 2 ? undefined : new MetricCourse(judged, floor));
+      this.#known.set(name, courseOf(judged, floor));
     }
     return this.#known.get(name);
   }
 
   /**
-   * Of a log without the share of flat groups: entries whose groups were all flat, as their rewards have no deviation. Where
-   * that is missing, too, their mean is the least or the most that the reward comes to.
+   * The share of flat groups at each entry. In a log without it entries are 1 whose groups were all flat, as their
+   * advantages are all 0, or their rewards have no deviation, and others 0: what no entry says of itself is not taken from
+   * its neighbours. Where that is missing, too, the flat ones have as their mean the least or the most that the reward
+   * comes to.
    */
-  get #flatEntries(): MetricCourse | undefined {
-    const deviation = this.metric('reward_std');
-    const known = deviation ?? this.of('reward');
-    if (!known) return undefined;
-    const flat = deviation ? [0] : this.#bounds;
-    if (flat.length === 0) return undefined;
-    return new MetricCourse(
-      known.points.map(({ step, value }) => ({ step, value: flat.includes(value) ? 1 : 0 })),
-    );
+  get flatShares(): readonly Point[] {
+    this.#flatShares ??= this.#findFlatShares();
+    return this.#flatShares;
+  }
+
+  #findFlatShares(): readonly Point[] {
+    for (const name of [METRICS.flat.name, NO_ADVANTAGE]) {
+      const points = this.#pointsOf(name);
+      if (points.length > 0) return points;
+    }
+    const isFlat = this.#flatness();
+    return isFlat
+      ? this.series.entries.flatMap(({ step, values }) =>
+          Number.isFinite(values.reward) ? [{ step, value: Number(isFlat(values)) }] : [],
+        )
+      : [];
+  }
+
+  /** How an entry whose groups were all flat is known by its rewards alone. */
+  #flatness(): ((values: Values) => boolean) | undefined {
+    if (this.#pointsOf('reward_std').length > 0) return ({ reward_std }) => reward_std === 0;
+    const bounds = this.#bounds;
+    return bounds.length > 0 ? ({ reward }) => bounds.includes(reward!) : undefined;
   }
 
   /**
@@ -69,11 +89,17 @@ export class RunCourse {
    * means, and at the bounds all completions earn the same.
    */
   get #bounds(): number[] {
-    const values = this.of('reward')!.points.map(({ value }) => value);
+    const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
     if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
     if (values.every(Number.isInteger)) return [];
     return [Math.min(...values), Math.max(...values)].filter(
       (bound) => Number.isInteger(bound) && values.filter((value) => value === bound).length >= 3,
+    );
+  }
+
+  #pointsOf(name: string): Point[] {
+    return this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
+      value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
     );
   }
 
@@ -167,6 +193,9 @@ export class RunCourse {
     return this.height >= 2 / 3;
   }
 }
+
+const courseOf = (points: readonly Point[], floor?: number): MetricCourse | undefined =>
+  points.length < 2 ? undefined : new MetricCourse(points, floor);
 
 function gainOf(course: MetricCourse | undefined): Shift | undefined {
   if (!course || course.points.length < 8) return undefined;

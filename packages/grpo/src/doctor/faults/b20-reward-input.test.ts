@@ -126,6 +126,21 @@ testLogCheck('B20.log', [
     metrics: { reward: times(20, (i) => i / 20), frac_reward_zero_std: times(20, (i) => i / 20) },
     verdict: 'pass',
   },
+  {
+    name: 'a deviation that the log has where it is 0 alone',
+    metrics: {
+      reward: times(40, (i) => (i % 10 === 5 ? 1 : 0.5 + (i % 3) / 20)),
+      reward_std: times(40, (i) => (i % 10 === 5 ? 0 : undefined)),
+    },
+    verdict: 'pass',
+    measured: { flat: 0.1 },
+  },
+  {
+    name: 'advantages that are all 0, though rewards differ',
+    metrics: { reward: times(20, (i) => (i % 5) / 9), 'advantages/all_zero': times(20, 1) },
+    verdict: 'warn',
+    measured: { isFixed: false, flat: 1 },
+  },
   { name: 'two entries', metrics: { reward: [0.5, 0.5], reward_std: [0, 0] }, verdict: 'not applicable' },
 ]);
 

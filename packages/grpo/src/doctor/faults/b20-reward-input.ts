@@ -150,7 +150,8 @@ export const b20: Fault = {
         const deviations = withoutNaN(log.column('reward_std'));
         if (rewards.length < IN_A_ROW || (!flat && deviations.length < IN_A_ROW))
           return notApplicable(`${IN_A_ROW} entries with the deviation of the rewards`);
-        const isConstant = deviations.length > 0 && deviations.every((deviation) => deviation === 0);
+        const isConstant =
+          deviations.length === rewards.length && deviations.every((deviation) => deviation === 0);
         const isBlind = flat ? Math.min(flat.start, flat.end, flat.mean) >= 0.9 : isConstant;
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
         const measured = {

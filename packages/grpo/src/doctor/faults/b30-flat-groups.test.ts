@@ -35,6 +35,47 @@ testLogCheck('B30.expected', [
   },
 ]);
 
+testLogCheck('B30.few', [
+  {
+    name: 'one entry, in which single rewards differ between prompts',
+    metrics: { frac_reward_zero_std: [1], reward: [3], reward_std: [0], 'rewards/a/std': [5.1] },
+    verdict: 'inform',
+    measured: { steps: 1, share: 1, apart: true },
+  },
+  {
+    name: 'deviations of 0 in half of the entries',
+    metrics: { reward: [0.4, 0, 0, 0.5], reward_std: [0.5, 0, 0, 0.5] },
+    verdict: 'inform',
+    measured: { steps: 4, share: 0.5, apart: false },
+  },
+  {
+    name: 'a deviation of single rewards in a step that has a signal',
+    metrics: { reward: [0.4, 0], frac_reward_zero_std: [0, 1], 'rewards/a/std': [0.5, 0] },
+    verdict: 'inform',
+    measured: { share: 0.5, apart: false },
+  },
+  {
+    name: 'fewer',
+    metrics: { reward: [0.4, 0, 0.2], frac_reward_zero_std: [0, 1, 0] },
+    verdict: 'pass',
+  },
+  {
+    name: 'three without any signal, which B20.log judges',
+    metrics: { reward: [0.4, 0, 0.2], frac_reward_zero_std: times(3, 1) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward alone',
+    metrics: { reward: [0.4, 0, 0.2] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'as many steps as B30.log judges',
+    metrics: { reward: times(20, 0.4), frac_reward_zero_std: times(20, 1) },
+    verdict: 'not applicable',
+  },
+]);
+
 testLogCheck('B30.log', [
   {
     name: 'steps whose reward is exactly 0, in a log of the reward alone',

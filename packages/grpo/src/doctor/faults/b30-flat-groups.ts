@@ -17,6 +17,8 @@ const NEARLY = 0.9;
 /** Share of flat groups that is worth a word, and that from which half of the work is lost. */
 const SOME = 0.25;
 const MUCH = 0.5;
+/** Share that leaves no signal. */
+const ALL = 0.999;
 
 export const b30: Fault = {
   code: 'B30',
@@ -102,7 +104,7 @@ export const b30: Fault = {
         const measured = { steps: course.steps, share, start, end, reward: reward.end, state, least };
         const isMuch = share >= MUCH || (share >= SOME && course.isLong);
         // Of groups that are all flat from the start B20.log judges.
-        if (share < SOME || share >= 0.999) return pass(measured);
+        if (share < SOME || share >= ALL) return pass(measured);
         const evidence = [{ text: 'frac_reward_zero_std', values: { value: share } }];
         return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
@@ -114,6 +116,47 @@ export const b30: Fault = {
             : m.state === 'rising'
               ? 'The reward rises all the same.'
               : say`The reward does not rise from it (${m.reward} at the end): that share of the work is lost.`
+        }`,
+    }),
+    logCheck({
+      code: 'B30.few',
+      title: 'Rewards differ within the groups of a few steps',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 3,
+      threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards. It only informs`,
+      sources: ['huggingface/trl#3857', 'modelscope/ms-swift#4570', 'modelscope/ms-swift#4547'],
+      why: 'Three reports of a loss and a gradient of 0. A log has the deviation of single rewards over all completions, of the total within groups: the one is above 0 where the other is 0.',
+      remedy:
+        'Use prompts that are solved sometimes, larger groups, more diverse sampling, or a reward with more levels.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The completions of one group with their rewards.',
+      proofs: [],
+      needs: ['reward'],
+      test(log): Outcome<{ steps: number; share: number; apart: boolean }> {
+        if (!isCompared(log.declared)) return notApplicable(COMPARED);
+        const { steps } = log.course;
+        if (steps >= FEW_STEPS) return notApplicable(`fewer than ${FEW_STEPS} steps`);
+        const shares = log.course.flatShares.map(({ value }) => value);
+        if (shares.length === 0) return notApplicable('frac_reward_zero_std, or reward_std');
+        const share = mean(shares);
+        const deviations = log.names(/^rewards\/.+\/std$/);
+        const apart = log.series.entries.some(
+          ({ values }) =>
+            (values.frac_reward_zero_std === 1 || values.reward_std === 0) &&
+            deviations.some((name) => values[name]! > 0),
+        );
+        const measured = { steps, share, apart };
+        // Of three entries or more without any signal B20.log judges.
+        const isAll = shares.length >= 3 && share >= ALL;
+        return share >= MUCH && !isAll ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'}): their advantages are 0, and with them their part of loss and gradient.${
+          m.apart
+            ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
+            : ''
         }`,
     }),
     logCheck({

@@ -153,6 +153,47 @@ testStepCheck('B43.terms', [
 
 const moving = times(20, (i) => 0.2 + 0.1 * (i % 3));
 
+testLogCheck('B43.zero', [
+  {
+    name: 'beside gradients',
+    metrics: { loss: [0, -0, 0, 0.1], reward: times(4, 0.4), grad_norm: [0.1, 0.2, 0.3, 9] },
+    verdict: 'inform',
+    measured: { entries: 4, zero: 3, shown: 'gradient', value: 0.2 },
+  },
+  {
+    name: 'beside a KL that rises',
+    metrics: { loss: times(4, 0), reward: times(4, 0.4), kl: [0, 1e-4, 2e-3, Number.POSITIVE_INFINITY] },
+    verdict: 'inform',
+    measured: { shown: 'kl', value: 2e-3 },
+  },
+  {
+    name: 'one entry, of which nothing else is known',
+    metrics: { loss: [0], reward: [0.4], kl: [1e-5] },
+    verdict: 'inform',
+    measured: { shown: 'unknown' },
+  },
+  {
+    name: 'without a gradient, which others judge',
+    metrics: { loss: times(4, 0), reward: times(4, 0.4), grad_norm: times(4, 0), kl: times(4, 0.1) },
+    verdict: 'pass',
+  },
+  {
+    name: 'now and then',
+    metrics: { loss: [0, 0.1, -0.1], reward: times(3, 0.4), grad_norm: times(3, 1) },
+    verdict: 'pass',
+  },
+  {
+    name: 'of a masked-diffusion model, whose ratios are estimates',
+    metrics: {
+      loss: times(4, 0),
+      reward: times(4, 0.4),
+      grad_norm: times(4, 1),
+      masked_positions: times(4, 9),
+    },
+    verdict: 'not applicable',
+  },
+]);
+
 testLogCheck('B43.monitors', [
   {
     name: 'an entropy of 0 while rewards differ',

@@ -1,4 +1,5 @@
 import { sum, withoutNaN } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
@@ -11,6 +12,9 @@ import { say } from '../sentence.js';
 
 /** Fewest entries for a metric that never moves. */
 const FEW = 16;
+
+/** A KL that only a policy that moved has, in nats per token. */
+const MOVED = 1e-3;
 
 /** What rounding in float32 leaves of terms that cancel each other. */
 const CANCELLED = 1e-6;
@@ -166,6 +170,60 @@ export const b43: Fault = {
       },
       says: (m) =>
         say`In ${m.off} of ${m.entries} entries the loss is far from β × KL, its value at ratio 1: the logged loss is not the declared one.`,
+    }),
+    logCheck({
+      code: 'B43.zero',
+      title: 'The loss has a value that shows something',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 8,
+      rank: 11,
+      threshold: `not exactly 0 in half of the entries or more, unless the gradient is 0 there, too. It only informs: a loss of 0 is no fault beside a gradient, or a KL of ${MOVED} and more`,
+      sources: [
+        'huggingface/trl#2703',
+        'huggingface/trl#3452',
+        'huggingface/open-r1#239',
+        'unslothai/unsloth#2291',
+      ],
+      why: 'At ratio 1 the loss is −Σ A over the completions, and the advantages of a group sum to 0; the gradient is −Σ A ∇ log π, which does not. Reports that took such a loss for a fault.',
+      remedy: 'Judge the run by its reward, and each update by the gradient norm.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The gradient norm, or a checksum of the weights before and after a step.',
+      aside: true,
+      proofs: [],
+      needs: ['loss', 'reward'],
+      test(log): Outcome<{ entries: number; zero: number; shown: string; value: number }> {
+        if (log.isEstimated) return notApplicable('log-probs that are no estimates');
+        const [loss, norms, kl] = ['loss', 'grad_norm', 'kl'].map((name) => log.column(name)) as [
+          Float64Array,
+          Float64Array,
+          Float64Array,
+        ];
+        const entries = withoutNaN(loss).length;
+        const zero = [...loss.keys()].filter((i) => loss[i] === 0);
+        const values = withoutNaN(Float64Array.from(zero, (i) => norms[i]!)).filter((norm) => norm > 0);
+        const most = kl.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
+        const [shown, value] =
+          values.length > 0
+            ? ['gradient', median(values)]
+            : log.has('grad_norm')
+              ? ['none', 0]
+              : most >= MOVED
+                ? ['kl', most]
+                : ['unknown', 0];
+        const measured = { entries, zero: zero.length, shown, value };
+        // B45 and B53 judge a gradient of 0.
+        return 2 * zero.length < entries || shown === 'none' ? pass(measured) : inform(measured);
+      },
+      says: (m) => {
+        const shown: Readonly<Record<string, string>> = {
+          gradient: say`is no fault, the gradient has a norm of ${m.value}: it trains`,
+          kl: say`is no fault, the KL rises to ${m.value}: it trains`,
+          unknown:
+            'is no fault by itself; the gradient norm, which this log lacks, would show whether it trains',
+        };
+        return say`A loss of 0 (${m.zero} of ${m.entries} ${m.entries === 1 ? 'entry' : 'entries'}) ${shown[m.shown]}. At ratio 1 the advantages of a group cancel in the value of the loss, not in its gradient, and β × KL is left. Only the reward shows whether the run learns.`;
+      },
     }),
     logCheck({
       code: 'B43.monitors',

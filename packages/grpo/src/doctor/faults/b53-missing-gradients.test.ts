@@ -31,6 +31,52 @@ testLogCheck('B53.log', [
     verdict: 'not applicable',
   },
   {
+    name: 'an entry of unknown length in which all groups differ',
+    metrics: { frac_reward_zero_std: [0], grad_norm: [0] },
+    series: { stepsPerEntry: undefined },
+    verdict: 'fail',
+    measured: { entries: 1, dead: 1 },
+  },
+  {
+    name: 'groups of averaged entries that all differ, and gradients',
+    metrics: { frac_reward_zero_std: [0, 0.5, 0], grad_norm: [0.1, 0, 0.2] },
+    series: { stepsPerEntry: 10 },
+    verdict: 'pass',
+    measured: { entries: 2 },
+  },
+  {
+    name: 'deviations of averaged entries',
+    metrics: { reward_std: times(4, 0.3), grad_norm: times(4, 0) },
+    series: { rewardDeviation: 'groups', stepsPerEntry: 10 },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'all was truncated, and who knows whether that is masked',
+    metrics: {
+      frac_reward_zero_std: times(4, 0.25),
+      grad_norm: times(4, 0),
+      'completions/clipped_ratio': times(4, 1),
+    },
+    series: everyStep,
+    verdict: 'warn',
+  },
+  {
+    name: 'all was truncated, and is trained on',
+    metrics: {
+      frac_reward_zero_std: times(4, 0.25),
+      grad_norm: times(4, 0),
+      'completions/clipped_ratio': times(4, 1),
+    },
+    declared: { objective: { maskTruncated: false } },
+    verdict: 'fail',
+  },
+  {
+    name: 'a gradient that is printed as 0.000',
+    metrics: { frac_reward_zero_std: times(4, 0), grad_norm: times(4, 0) },
+    series: { decimals: { grad_norm: 3 } },
+    verdict: 'not applicable',
+  },
+  {
     name: 'no differences',
     metrics: { frac_reward_zero_std: times(4, 1), grad_norm: times(4, 0) },
     verdict: 'not applicable',

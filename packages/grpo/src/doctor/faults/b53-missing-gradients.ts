@@ -83,9 +83,9 @@ export const b53: Fault = {
       level: 7,
       rank: 2,
       threshold:
-        'grad_norm above 1e-6 in every entry with different rewards in some group; only for logs of every step. Fails if no such entry has a gradient, warns if some have one: masked completions or rounding may explain the others',
-      sources: ['huggingface/trl#3089', 'huggingface/trl#2671'],
-      why: 'An entry that averages steps shows the gradient of the last one.',
+        'grad_norm above 1e-6 in every entry with different rewards in some group, or in all groups where the log does not have every step. Fails if no such entry has a gradient, warns if some have one: masked completions or rounding may explain the others',
+      sources: ['huggingface/trl#3089', 'huggingface/trl#2671', 'modelscope/ms-swift#5571'],
+      why: 'An entry that averages steps shows the gradient of the last one, which has a signal for certain only where all groups have one.',
       remedy:
         'Check that log-probs carry gradients (checkpointing with frozen inputs, detached outputs), and the mask.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -93,11 +93,14 @@ export const b53: Fault = {
       proofs: ['native'],
       needs: ['grad_norm'],
       test(log) {
-        if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
         if (log.declared.advantage?.flatBelow)
           return notApplicable('groups that count as soon as they differ');
         const differ = groupsDiffer(log);
-        if (!differ) return notApplicable('frac_reward_zero_std, or reward_std as a mean over groups');
+        if (!differ)
+          return notApplicable(
+            'frac_reward_zero_std, or in a log of every step reward_std as a mean over groups',
+          );
+        if (log.isRounded('grad_norm')) return notApplicable('a gradient norm that is not rounded');
         const norms = log.column('grad_norm');
         const dead = [...norms.keys()].filter((i) => differ(i) && norms[i]! < 1e-6);
         const asked = [...norms.keys()].filter((i) => differ(i) && !Number.isNaN(norms[i]!)).length;
@@ -105,7 +108,10 @@ export const b53: Fault = {
         const measured = { entries: asked, dead: dead.length };
         if (dead.length === 0) return pass(measured);
         const evidence = dead.map((i) => at(log, i, 'grad_norm', norms[i]!));
-        const sure = dead.length === asked && !log.declared.objective?.maskTruncated;
+        // A trainer may mask what was truncated.
+        const cut = log.column('completions/clipped_ratio');
+        const isMasked = log.declared.objective?.maskTruncated ?? dead.every((i) => cut[i] === 1);
+        const sure = dead.length === asked && !isMasked;
         return sure ? fail(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
@@ -114,13 +120,14 @@ export const b53: Fault = {
   ],
 };
 
-/** Whether some group of an entry has different rewards; undefined where the log cannot tell. */
+/** Whether some group of the last step of an entry has different rewards; undefined where the log cannot tell. */
 function groupsDiffer(log: LogView): ((index: number) => boolean) | undefined {
+  const isEveryStep = log.series.stepsPerEntry === 1;
   if (log.has('frac_reward_zero_std')) {
     const shares = log.column('frac_reward_zero_std');
-    return (i) => shares[i]! < 1;
+    return isEveryStep ? (i) => shares[i]! < 1 : (i) => shares[i] === 0;
   }
-  if (log.has('reward_std') && log.series.rewardDeviation === 'groups') {
+  if (isEveryStep && log.has('reward_std') && log.series.rewardDeviation === 'groups') {
     const deviations = log.column('reward_std');
     return (i) => deviations[i]! > 0;
   }

@@ -98,6 +98,8 @@ describe('JSON Lines of metrics', () => {
       'critic/rewards/mean': 0.4,
       'critic/rewards/max': 0.4,
       'critic/rewards/min': least,
+      'critic/advantages/max': least === 0.4 ? 0 : 1.2,
+      'critic/advantages/min': 0,
       'actor/entropy': 0.9,
       'actor/kl_loss': 0.001,
       'actor/ppo_kl': 0.0002,
@@ -118,6 +120,7 @@ describe('JSON Lines of metrics', () => {
     );
     expect(reading.kind).toBe('verl metrics, JSON Lines');
     expect(reading.series).toMatchObject({ stepsPerEntry: 1, rewardDeviation: 'batch' });
+    expect(reading.series!.entries.map(({ values }) => values['advantages/all_zero'])).toEqual([1, 0]);
     expect(reading.series!.entries[0]!.values).toMatchObject({
       reward: 0.4,
       reward_std: 0,

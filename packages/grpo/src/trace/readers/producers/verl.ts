@@ -32,6 +32,9 @@ export const verl: Producer = {
     // It logs no deviation; where the extremes are one value it is 0.
     const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
     if (least !== undefined && least === most) values.reward_std = 0;
+    const { 'critic/advantages/min': lowest, 'critic/advantages/max': highest } = values;
+    if (lowest !== undefined && highest !== undefined)
+      values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);
   },
   averages: false,
   meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
