@@ -45,7 +45,7 @@ export class RunCourse {
 
   metric(name: string, floor?: number): MetricCourse | undefined {
     if (!this.#known.has(name)) {
-      const points = this.#pointsOf(name);
+      const points = this.pointsOf(name);
       // Where no group has a signal the gradient is 0, whatever it is elsewhere.
       const judged = name === METRICS.gradient.name ? points.filter(({ value }) => value > 0) : points;
       this.#known.set(name, courseOf(judged, floor));
@@ -66,7 +66,7 @@ export class RunCourse {
 
   #findFlatShares(): readonly Point[] {
     for (const name of [METRICS.flat.name, NO_ADVANTAGE]) {
-      const points = this.#pointsOf(name);
+      const points = this.pointsOf(name);
       if (points.length > 0) return points;
     }
     const isFlat = this.#flatness();
@@ -79,7 +79,7 @@ export class RunCourse {
 
   /** How an entry whose groups were all flat is known by its rewards alone. */
   #flatness(): ((values: Values) => boolean) | undefined {
-    if (this.#pointsOf('reward_std').length > 0) return ({ reward_std }) => reward_std === 0;
+    if (this.pointsOf('reward_std').length > 0) return ({ reward_std }) => reward_std === 0;
     const bounds = this.#bounds;
     return bounds.length > 0 ? ({ reward }) => bounds.includes(reward!) : undefined;
   }
@@ -97,7 +97,8 @@ export class RunCourse {
     );
   }
 
-  #pointsOf(name: string): Point[] {
+  /** The entries at which a metric is a finite number. */
+  pointsOf(name: string): Point[] {
     return this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
       value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
     );

@@ -7,6 +7,7 @@ import { percent, say } from '../sentence.js';
 
 /** From here on B16.log judges. */
 const NEARLY_ALL = 0.75;
+const MANY = 4;
 /** Share of truncated completions from which many rewards grade unfinished answers. */
 const CUT = 0.15;
 /** Share of prompts at the limit above which some were probably cut. */
@@ -53,7 +54,7 @@ export const b09: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 7,
-      threshold: `over 3 entries or more, the median share of truncated completions is below ${100 * CUT} %; B16.log judges ${100 * NEARLY_ALL} % or more`,
+      threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${MANY} entries or more B16.log judges ${100 * NEARLY_ALL} % and above`,
       sources: ['huggingface/trl#5697'],
       why: 'Trainers disagree on how many truncated completions are too many, so the check only informs.',
       remedy:
@@ -64,9 +65,10 @@ export const b09: Fault = {
       needs: ['completions/clipped_ratio'],
       test(log) {
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
-        if (cut.length < 3) return notApplicable('3 entries');
+        if (cut.length === 0) return notApplicable('a share that is a number');
         const measured = { entries: cut.length, share: median(cut) };
-        return measured.share >= CUT && measured.share < NEARLY_ALL ? inform(measured) : pass(measured);
+        const isJudged = measured.share >= NEARLY_ALL && cut.length >= MANY;
+        return measured.share >= CUT && !isJudged ? inform(measured) : pass(measured);
       },
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],
       says: (m) => `${percent(m.share)} of the completions are truncated at the length limit.`,

@@ -178,6 +178,17 @@ testLogCheck('B43.zero', [
     verdict: 'pass',
   },
   {
+    name: 'beside a gradient of the KL alone, as no group has a signal',
+    metrics: {
+      loss: [0, 0],
+      reward: [-1, -1],
+      grad_norm: [1e-4, 1e-4],
+      frac_reward_zero_std: [1, 1],
+      kl: [0.1, 0.1],
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'now and then',
     metrics: { loss: [0, 0.1, -0.1], reward: times(3, 0.4), grad_norm: times(3, 1) },
     verdict: 'pass',

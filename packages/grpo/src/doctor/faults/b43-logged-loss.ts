@@ -178,7 +178,7 @@ export const b43: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 11,
-      threshold: `not exactly 0 in half of the entries or more, unless the gradient is 0 there, too. It only informs: a loss of 0 is no fault beside a gradient, or a KL of ${MOVED} and more`,
+      threshold: `not exactly 0 in half of the entries or more, unless the gradient is 0 there, too, or no group has a signal. It only informs: a loss of 0 is no fault beside a gradient, or a KL of ${MOVED} and more`,
       sources: [
         'huggingface/trl#2703',
         'huggingface/trl#3452',
@@ -200,7 +200,9 @@ export const b43: Fault = {
           Float64Array,
         ];
         const entries = withoutNaN(loss).length;
-        const zero = [...loss.keys()].filter((i) => loss[i] === 0);
+        // Without a signal, too, the gradient of the KL is left.
+        const flat = new Set(log.course.flatShares.flatMap(({ step, value }) => (value === 1 ? [step] : [])));
+        const zero = [...loss.keys()].filter((i) => loss[i] === 0 && !flat.has(log.steps[i]!));
         const values = withoutNaN(Float64Array.from(zero, (i) => norms[i]!)).filter((norm) => norm > 0);
         const most = kl.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
         const [shown, value] =
@@ -213,7 +215,9 @@ export const b43: Fault = {
                 : ['unknown', 0];
         const measured = { entries, zero: zero.length, shown, value };
         // B45 and B53 judge a gradient of 0.
-        return 2 * zero.length < entries || shown === 'none' ? pass(measured) : inform(measured);
+        return zero.length === 0 || 2 * zero.length < entries || shown === 'none'
+          ? pass(measured)
+          : inform(measured);
       },
       says: (m) => {
         const shown: Readonly<Record<string, string>> = {

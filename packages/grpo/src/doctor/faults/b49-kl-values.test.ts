@@ -100,6 +100,20 @@ testLogCheck('B49.explosion', [
     verdict: 'inform',
   },
   { name: 'one entry', metrics: { kl: [0.1, 0.1, 80_000] }, verdict: 'warn', evidence: { step: 3 } },
+  {
+    name: 'one entry alone, of a later step',
+    metrics: { kl: [1678] },
+    series: { producer: { name: 'TRL' } },
+    firstStep: 20,
+    verdict: 'warn',
+    measured: { entries: 1, most: 1678, step: 20 },
+  },
+  {
+    name: 'one entry alone, of step 1',
+    metrics: { kl: [1678] },
+    series: { producer: { name: 'TRL' } },
+    verdict: 'not applicable',
+  },
   { name: 'a KL that rises', metrics: { kl: [0, 0.05, 0.3] }, verdict: 'pass' },
   {
     name: 'nats, from an early step on',

@@ -3,7 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { updateRows } from '../inputs.js';
-import type { LogView } from '../log-view.js';
+import { klOfStepOne, type LogView } from '../log-view.js';
 import { firstMasks, placeOf } from '../measures/first-update.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
@@ -156,9 +156,11 @@ export const b49: Fault = {
       test(log): Outcome<Excess> {
         const { level } = log.declared.kl ?? {};
         if (level === 'sequence_sum') return notApplicable('a KL per token');
-        const kl = log.course.of('kl') ?? log.course.metric('kl');
-        if (!kl) return notApplicable('two entries');
-        const { points } = kl;
+        const points = log.course.pointsOf('kl');
+        if (points.length === 0) return notApplicable('a KL that is a number');
+        // Of step 1 alone B51.log judges.
+        if (points.length === 1 && klOfStepOne(log)) return notApplicable('a KL of a later step');
+        const kl = log.course.of('kl');
         const far = points.filter(({ value }) => value > NATS);
         const [first] = far;
         const [measuredMedian, most] = [
@@ -178,7 +180,8 @@ export const b49: Fault = {
           ...(rates.length > 0 && { rate: largest(rates) }),
           ...(reward && { start: reward.start, end: reward.end }),
         };
-        const isStill = far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
+        const isStill =
+          kl !== undefined && far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;
@@ -186,9 +189,11 @@ export const b49: Fault = {
       },
       ranges: () => [{ metric: 'kl', high: NATS }],
       says: (m) =>
-        m.far < Math.max(2, m.entries / 10)
-          ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
-          : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
+        m.entries === 1
+          ? say`The KL is ${m.most} nats per token (step ${m.step}); at 1 a token is e times as likely as under the reference. The policy left the reference, or the two are scored differently.`
+          : m.far < Math.max(2, m.entries / 10)
+            ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
+            : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
     }),
   ],
 };
