@@ -40,7 +40,7 @@ export function auditBytes(
   const gradients = reaches === 'weights' ? 2 * weights : 0;
   const values =
     longest * (20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize) +
-    8 * heads * longest ** 2;
+    5 * heads * longest ** 2;
   const logits = vocabSize * longest;
   const vocabulary =
     Math.min(PART, vocabSize * hiddenSize) + Math.min(PART, logits) + COPIES * Math.min(JUDGED, logits);

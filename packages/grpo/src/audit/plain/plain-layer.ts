@@ -1,4 +1,4 @@
-import { cat, ones, type Tensor, tensor } from '@grpo/torch';
+import { cat, ones, type Tensor, tensor, tidy } from '@grpo/torch';
 import type { PlainModel } from './plain-model.js';
 import type { PlainRope } from './plain-rope.js';
 import { type PlainAttention, type PlainShape, plainShape } from './plain-shape.js';
@@ -124,15 +124,18 @@ function attend(
   const served = q.size(0) / k.size(0);
   const spread = (x: Tensor) => (served === 1 ? x : x.repeatInterleave(served, 0));
   const length = q.size(1);
-  const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul(scoreScale), scoreCap);
   const unseen = () => {
     const all = ones([length, length], { dtype: 'bool', device: q.device });
     const past = all.tril();
     return (window < length ? past.logicalAnd(all.tril(-window).logicalNot()) : past).logicalNot();
   };
-  const seen = bothWays ? scores : scores.maskedFill(unseen(), Number.NEGATIVE_INFINITY);
-  const weights = seen.softmax(-1);
-  return weights.matmul(spread(v)).transpose(0, 1).reshape([length, -1]);
+  // Of all that is as large as the scores only the weights outlive the call, for the backward pass.
+  return tidy(() => {
+    const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul_(scoreScale), scoreCap);
+    const seen = bothWays ? scores : scores.maskedFill_(unseen(), Number.NEGATIVE_INFINITY);
+    const weights = seen.softmax(-1);
+    return weights.matmul(spread(v)).transpose(0, 1).reshape([length, -1]);
+  });
 }
 
 /** c·tanh(x / c). */
