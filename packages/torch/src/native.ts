@@ -136,6 +136,7 @@ interface NativeAddon {
   mpsAvailable(): boolean;
   cpuLevels(): CpuLevels;
   capCpuLevel(name: string): void;
+  compilesEachShape(dtype: number): boolean;
   version(): string;
   buildConfiguration(): string;
 }

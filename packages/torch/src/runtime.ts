@@ -1,4 +1,5 @@
 import { describe } from './describe.js';
+import { type DType, dtypeCode } from './dtype.js';
 import { type CpuLevels, native } from './native.js';
 
 /** Threads that one operator may use. */
@@ -50,6 +51,11 @@ export function synchronize(): void {
 /** Levels of instruction sets of our own kernels: all, this processor's highest, and the one in use. */
 export function cpuLevels(): CpuLevels {
   return native.cpuLevels();
+}
+
+/** Whether products of linear layers on the CPU are compiled for each of their shapes: about 2 ms, and 1 MB that is kept. */
+export function compilesEachShape(dtype: DType): boolean {
+  return native.compilesEachShape(dtypeCode(dtype));
 }
 
 /** libtorch's version, such as `2.13.0`. */

@@ -13,7 +13,7 @@ export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/a
 export { mergeLora } from './lora/merge-lora.js';
 export { capped, type Scores, scoresOf, windowsOf } from './masked-attention.js';
 export type { LoadedModel, Model } from './model.js';
-export { type PackedSegments, packSegments } from './pack-segments.js';
+export { evenRows, type PackedSegments, packSegments } from './pack-segments.js';
 export { namesOf, type ParameterSpec, parameterSpecs } from './parameters.js';
 export { parseConfig } from './parse/parse-config.js';
 export { openPass } from './recompute.js';

@@ -1,4 +1,13 @@
-import { cat, cpuLevels, segmentAttention, type Tensor, tensor, torchVersion } from '@grpo/torch';
+import {
+  cat,
+  compilesEachShape,
+  cpuLevels,
+  type DType,
+  segmentAttention,
+  type Tensor,
+  tensor,
+  torchVersion,
+} from '@grpo/torch';
 import { attendBothWays } from './both-ways-attention.js';
 import type { DecoderConfig } from './config.js';
 import {
@@ -20,14 +29,32 @@ export interface PackedSegments extends PackedTokens {
 }
 
 /**
+ * Rows of a product, rounded up where each number of rows is compiled: lengths that vary would compile products in every
+ * micro-batch, and keep up to a gigabyte of them.
+ */
+export const evenRows = (rows: number, { device, dtype }: Place): number =>
+  device === 'cpu' && compilesEachShape(dtype) ? Math.ceil(rows / ROWS) * ROWS : rows;
+
+const ROWS = 32;
+
+/** Where something is computed, and in which precision. */
+interface Place {
+  device: string;
+  dtype: DType;
+}
+
+/**
  * Packs segments one after another. Children of one parent must be neighbours; a parent has no parent itself. A
  * masked-diffusion model attends both ways within a segment, and a segment has no parent there.
  * The result belongs to the running `tidy` scope.
+ *
+ * @param dtype - of the products; given it, tokens that nobody asks for bring their rows to {@link evenRows}
  */
 export function packSegments(
   segments: readonly Segment[],
   config: DecoderConfig,
   device: string,
+  dtype?: DType,
 ): PackedSegments {
   const spans: Span[] = [];
   const positions: number[] = [];
@@ -41,10 +68,17 @@ export function packSegments(
       positions.push(offset + i);
     }
   }
+  const starts = spans.map(({ start }) => start);
+  const rest = dtype === undefined ? 0 : evenRows(ids.length, { device, dtype }) - ids.length;
+  if (rest > 0) {
+    spans.push({ start: ids.length, length: rest, parent: undefined });
+    // Position 0 is within every context.
+    for (const list of [ids, positions]) list.push(...Array<number>(rest).fill(0));
+  }
   return {
     ids_N: tensor(ids, undefined, { dtype: 'int64', device }),
     positions_N: tensor(positions, undefined, { dtype: 'int64', device }),
-    starts: spans.map(({ start }) => start),
+    starts,
     attend: attentionOf(spans, config, device),
   };
 }

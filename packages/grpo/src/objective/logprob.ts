@@ -1,4 +1,4 @@
-import { mark, noGrad, tensor } from '@grpo/torch';
+import { mark, noGrad } from '@grpo/torch';
 import { UserError } from '../errors/user-error.js';
 import type { TokenSets } from '../formats/token-sets.js';
 import { type Attend, type Decoder, packSegments, type Segment } from '../models/index.js';
@@ -46,7 +46,6 @@ export function scoreTokens(
   temperature: number,
   { entropyGradient = false, fullKlTo, onLayer }: ScoringOptions = {},
 ): TokenScores {
-  const { device } = decoder;
   const scoringTemperature = temperature === 0 ? 1 : temperature;
   const watched =
     (attend: Attend): Attend =>
@@ -88,23 +87,23 @@ export function scoreTokens(
       }
     }
   }
-  const packed = packSegments(segments, decoder.config, device);
-  const rows = predictors.map(({ segment, place }) => packed.starts[segment]! + place);
-  const predictors_T = tensor(rows, undefined, { dtype: 'int64', device });
-  const hidden_TD = decoder.hidden(packed, watched(packed.attend)).indexSelect(0, predictors_T);
+  const { device, dtype } = decoder;
+  const packed = packSegments(segments, decoder.config, device, dtype);
+  const hidden_ND = decoder.hidden(packed, watched(packed.attend));
   const reference = fullKlTo && {
     decoder: fullKlTo,
     // A teacher has heads of its own.
-    hidden_TD: noGrad(() => {
+    hidden_ND: noGrad(() => {
       const { attend } =
-        fullKlTo.config === decoder.config ? packed : packSegments(segments, fullKlTo.config, device);
-      return fullKlTo.hidden(packed, attend).indexSelect(0, predictors_T);
+        fullKlTo.config === decoder.config ? packed : packSegments(segments, fullKlTo.config, device, dtype);
+      return fullKlTo.hidden(packed, attend);
     }),
   };
   return scoreHidden({
     decoder,
-    hidden_TD,
-    targets_T: tensor(targets, undefined, { dtype: 'int64', device }),
+    hidden_ND,
+    rows: predictors.map(({ segment, place }) => packed.starts[segment]! + place),
+    targets,
     temperature: scoringTemperature,
     entropyGradient,
     reference,

@@ -1,7 +1,7 @@
 import { type Tensor, tensor, tokenScores } from '@grpo/torch';
 import type { TokenSets } from '../formats/token-sets.js';
 import { chunkRows } from '../memory/pass-bytes.js';
-import type { Decoder } from '../models/index.js';
+import { type Decoder, evenRows } from '../models/index.js';
 
 /** log π and entropy of every completion token, completion after completion: `[T]` each, float32. */
 export interface TokenScores {
@@ -15,16 +15,17 @@ export interface TokenScores {
 /** Tokens to score, with the hidden states that predict them. */
 export interface HiddenTokens {
   decoder: Decoder;
-  /** Hidden states that predict the T tokens: `[T, hiddenSize]`. */
-  hidden_TD: Tensor;
-  /** The tokens: int64 `[T]`. */
-  targets_T: Tensor;
+  /** Hidden states `[N, hiddenSize]`, and the row of those that predict each of the T tokens. */
+  hidden_ND: Tensor;
+  rows: readonly number[];
+  /** Ids of the tokens. */
+  targets: readonly number[];
   /** Divides the logits. */
   temperature: number;
   /** The entropies have a gradient as well. */
   entropyGradient: boolean;
   /** The full KL to this decoder is wanted. */
-  reference: { decoder: Decoder; hidden_TD: Tensor } | undefined;
+  reference: { decoder: Decoder; hidden_ND: Tensor } | undefined;
   /** What softmax is over, run after run of tokens. */
   support?: readonly TokenRun[];
 }
@@ -40,14 +41,20 @@ export interface TokenRun {
  * Scores of tokens by the hidden states before them. The engine computes the logits `[T, V]` a chunk of rows at a time,
  * and again for the backward pass; it keeps them where they are one chunk.
  */
-export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: HiddenTokens): TokenScores {
+export function scoreHidden({ decoder, hidden_ND, rows, targets, ...options }: HiddenTokens): TokenScores {
   const { reference, temperature, entropyGradient, support = [] } = options;
   const { vocabSize, logitDivisor, logitSoftcap = 0 } = decoder.config;
+  const { device } = decoder;
+  // Behind the tokens come some that nobody asks for.
+  const rest = Array<number>(evenRows(targets.length, decoder) - targets.length).fill(0);
+  const [rows_T, targets_T] = [rows, targets].map((values) =>
+    tensor([...values, ...rest], undefined, { dtype: 'int64', device }),
+  ) as [Tensor, Tensor];
   const [logprobs_T, entropies_T, kl_T] = tokenScores(
-    hidden_TD,
+    hidden_ND.indexSelect(0, rows_T),
     decoder.head,
     targets_T,
-    reference && rescaled(reference, logitDivisor),
+    reference && rescaled(reference, logitDivisor).indexSelect(0, rows_T),
     reference && headOf(reference.decoder, vocabSize),
     {
       // c tanh(z / (d c)) / t, of which the engine knows no d.
@@ -55,17 +62,23 @@ export function scoreHidden({ decoder, hidden_TD, targets_T, ...options }: Hidde
       softcap: logitSoftcap * logitDivisor,
       chunk: chunkRows(vocabSize),
       entropy_gradient: entropyGradient,
-      ...(support.some(({ sets }) => sets) && engineSets(support)),
+      ...(support.some(({ sets }) => sets) &&
+        engineSets([...support, { tokens: rest.length, sets: undefined }])),
     },
   );
-  return { logprobs_T, entropies_T, ...(reference && { fullKl_T: kl_T }) };
+  const asked = (values_T: Tensor) => values_T.narrow(0, 0, targets.length);
+  return {
+    logprobs_T: asked(logprobs_T),
+    entropies_T: asked(entropies_T),
+    ...(reference && { fullKl_T: asked(kl_T) }),
+  };
 }
 
 /** Hidden states whose logits are divided as ours are. */
 const rescaled = (
-  { decoder: { config }, hidden_TD }: NonNullable<HiddenTokens['reference']>,
+  { decoder: { config }, hidden_ND }: NonNullable<HiddenTokens['reference']>,
   divisor: number,
-) => (config.logitDivisor === divisor ? hidden_TD : hidden_TD.mul(divisor / config.logitDivisor));
+) => (config.logitDivisor === divisor ? hidden_ND : hidden_ND.mul(divisor / config.logitDivisor));
 
 /** The vocabulary projection without rows that only this decoder has: tokens have none of them. */
 const headOf = ({ head, config }: Decoder, rows: number): Tensor =>

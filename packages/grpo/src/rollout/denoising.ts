@@ -124,6 +124,7 @@ export class Denoising implements SamplingLot {
       inputs.map((ids) => ({ ids })),
       config,
       device,
+      decoder.dtype,
     );
     const attend: Attend = (layer, ...qkv) => {
       this.#passed = layer / config.layers;

@@ -48,6 +48,7 @@ function prefillPart(
     prompts.map((ids) => ({ ids })),
     config,
     device,
+    decoder.dtype,
   );
   const attend: Attend = (layer, q, k, v) => {
     for (const [i, { length }] of prompts.entries()) {

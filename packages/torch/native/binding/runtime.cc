@@ -17,6 +17,7 @@
 #endif
 
 #include "../kernels/level.h"
+#include "../kernels/linear.h"
 #include "../kernels/stages.h"
 #include "allocator.h"
 #include "handle.h"
@@ -117,6 +118,10 @@ napi_value capCpuLevel(napi_env env, const Arguments& args) {
   return undefined(env);
 }
 
+napi_value compilesEachShape(napi_env env, const Arguments& args) {
+  return toJs(env, grpo::compilesEachShape(at::ScalarType(intOf(env, args[0]))));
+}
+
 napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
 napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
 
@@ -147,6 +152,7 @@ void registerRuntime(napi_env env, napi_value exports) {
   define<emptyCache>(env, exports, "emptyCache");
   define<cpuLevels>(env, exports, "cpuLevels");
   define<capCpuLevel>(env, exports, "capCpuLevel");
+  define<compilesEachShape>(env, exports, "compilesEachShape");
   define<version>(env, exports, "version");
   define<buildConfiguration>(env, exports, "buildConfiguration");
 }

@@ -108,6 +108,10 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::opti
   return fits(x, weight, bias) ? product(x, weight, bias) : at::linear(x, weight, bias);
 }
 
+bool compilesEachShape(at::ScalarType type) {
+  return type == at::kFloat ? oneDnnLinear() : type == at::kBFloat16 && !lacksHalf();
+}
+
 namespace {
 
 struct Linear : torch::autograd::Function<Linear> {

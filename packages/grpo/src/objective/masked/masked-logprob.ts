@@ -58,13 +58,13 @@ export function scoreMasked(
     }
   }
   if (hidden.length === 0) throw new Error('the mask plans hide no token of any completion');
-  const packed = packSegments(segments, config, device);
+  const packed = packSegments(segments, config, device, decoder.dtype);
   const int64 = (values: number[]) => tensor(values, undefined, { dtype: 'int64', device });
-  const rows_H = int64(hidden.map(({ segment, row }) => packed.starts[segment]! + row));
   const scores = scoreHidden({
     decoder,
-    hidden_TD: decoder.hidden(packed, watched(packed.attend)).indexSelect(0, rows_H),
-    targets_T: int64(hidden.map(({ id }) => id)),
+    hidden_ND: decoder.hidden(packed, watched(packed.attend)),
+    rows: hidden.map(({ segment, row }) => packed.starts[segment]! + row),
+    targets: hidden.map(({ id }) => id),
     temperature,
     entropyGradient,
     reference: undefined,
