@@ -81,12 +81,15 @@ export interface Estimate {
 
 /** A process with libtorch loaded, and what the tokenizer takes for each token of its vocabulary. */
 const [PROCESS, PER_TOKEN] = [260e6, 900];
+/** What oneDNN keeps of the products in half precision that it compiled. */
+const COMPILED = 60e6;
 
 /** @param budget - bytes that the run may take; what is computed at once is cut to it */
 export function estimate(work: Work, budget: number): Estimate {
   const { model, engine, training } = work;
   const held = holdingsOf(model, engine.size, work.trained, work.reference);
-  const process = PROCESS + PER_TOKEN * model.vocabSize + work.rewardModels;
+  const compiled = engine.size === 2 ? COMPILED : 0;
+  const process = PROCESS + compiled + PER_TOKEN * model.vocabSize + work.rewardModels;
   const free = budget - process - held.weights - held.adapters - held.optimizer - held.reference;
   const lot = lotBytes(model, engine, free);
   const most = training ? tokensWithin(model, engine, training.backward, free - held.gradients) : 0;

@@ -125,12 +125,12 @@ describe('a model of half a billion weights', () => {
 
   it('is told that memory has no room for a second computation, where there are audits', async () => {
     const long = [
-      'memory=11.3GB',
+      'memory=11.4GB',
       'dtype=bfloat16',
       'rollout.maxNewTokens=4096',
       'train.microBatchTokens=64',
     ];
-    const lineOf = (plan: Estimate) => memoryLine(plan, { bytes: 11.3e9, source: 'command line' });
+    const lineOf = (plan: Estimate) => memoryLine(plan, { bytes: 11.4e9, source: 'command line' });
     const plan = await planned(...long);
     expect(auditLack(plan)).toMatch(
       /^[\d.]+ GB of memory for a second computation \(memory leaves [\d.]+ [MG]B\)$/,
