@@ -81,7 +81,7 @@ export interface Estimate {
 
 /** A process with libtorch loaded, and what the tokenizer takes for each token of its vocabulary. */
 const [PROCESS, PER_TOKEN] = [260e6, 900];
-/** What oneDNN keeps of the products in half precision that it compiled. */
+/** Compiled bfloat16 kernels that oneDNN caches. */
 const COMPILED = 60e6;
 
 /** @param budget - bytes that the run may take; what is computed at once is cut to it */

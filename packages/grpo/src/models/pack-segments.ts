@@ -48,7 +48,7 @@ interface Place {
  * masked-diffusion model attends both ways within a segment, and a segment has no parent there.
  * The result belongs to the running `tidy` scope.
  *
- * @param dtype - of the products; given it, tokens that nobody asks for bring their rows to {@link evenRows}
+ * @param dtype - of the products; where it is given, padding tokens bring their rows to {@link evenRows}
  */
 export function packSegments(
   segments: readonly Segment[],

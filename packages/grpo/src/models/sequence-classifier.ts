@@ -98,7 +98,7 @@ function scoresOf(
   return noGrad(() =>
     tidy(() => {
       const segments = sequences.map((ids) => ({ ids: withoutPadding(ids, padId) }));
-      const packed = packSegments(segments, decoder.config, decoder.device);
+      const packed = packSegments(segments, decoder.config, decoder.device, decoder.dtype);
       const last = segments.map(({ ids }, i) => packed.starts[i]! + ids.length - 1);
       const last_B = tensor(last, undefined, { dtype: 'int64', device: decoder.device });
       const hidden_BD = decoder.hidden(packed, packed.attend).indexSelect(0, last_B);

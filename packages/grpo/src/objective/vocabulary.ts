@@ -39,22 +39,23 @@ export interface TokenRun {
 
 /**
  * Scores of tokens by the hidden states before them. The engine computes the logits `[T, V]` a chunk of rows at a time,
- * and again for the backward pass; it keeps them where they are one chunk.
+ * and again for the backward pass, for which it keeps those of the last chunk.
  */
 export function scoreHidden({ decoder, hidden_ND, rows, targets, ...options }: HiddenTokens): TokenScores {
   const { reference, temperature, entropyGradient, support = [] } = options;
   const { vocabSize, logitDivisor, logitSoftcap = 0 } = decoder.config;
   const { device } = decoder;
-  // Behind the tokens come some that nobody asks for.
+  // Padding, whose scores are dropped.
   const rest = Array<number>(evenRows(targets.length, decoder) - targets.length).fill(0);
   const [rows_T, targets_T] = [rows, targets].map((values) =>
     tensor([...values, ...rest], undefined, { dtype: 'int64', device }),
   ) as [Tensor, Tensor];
+  const predicting = (hidden: Tensor) => hidden.indexSelect(0, rows_T);
   const [logprobs_T, entropies_T, kl_T] = tokenScores(
-    hidden_ND.indexSelect(0, rows_T),
+    predicting(hidden_ND),
     decoder.head,
     targets_T,
-    reference && rescaled(reference, logitDivisor).indexSelect(0, rows_T),
+    reference && rescaled(predicting(reference.hidden_ND), reference.decoder, logitDivisor),
     reference && headOf(reference.decoder, vocabSize),
     {
       // c tanh(z / (d c)) / t, of which the engine knows no d.
@@ -75,10 +76,8 @@ export function scoreHidden({ decoder, hidden_ND, rows, targets, ...options }: H
 }
 
 /** Hidden states whose logits are divided as ours are. */
-const rescaled = (
-  { decoder: { config }, hidden_ND }: NonNullable<HiddenTokens['reference']>,
-  divisor: number,
-) => (config.logitDivisor === divisor ? hidden_ND : hidden_ND.mul(divisor / config.logitDivisor));
+const rescaled = (hidden_TD: Tensor, { config }: Decoder, divisor: number) =>
+  config.logitDivisor === divisor ? hidden_TD : hidden_TD.mul(divisor / config.logitDivisor);
 
 /** The vocabulary projection without rows that only this decoder has: tokens have none of them. */
 const headOf = ({ head, config }: Decoder, rows: number): Tensor =>

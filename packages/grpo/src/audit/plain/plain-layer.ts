@@ -129,7 +129,7 @@ function attend(
     const past = all.tril();
     return (window < length ? past.logicalAnd(all.tril(-window).logicalNot()) : past).logicalNot();
   };
-  // Of all that is as large as the scores only the weights outlive the call, for the backward pass.
+  // Frees the scores: the backward pass needs the weights only.
   return tidy(() => {
     const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul_(scoreScale), scoreCap);
     const seen = bothWays ? scores : scores.maskedFill_(unseen(), Number.NEGATIVE_INFINITY);

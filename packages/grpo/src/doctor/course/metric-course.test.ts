@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { seriesOf } from '../planted.test.helper.js';
 import { MetricCourse } from './metric-course.js';
+import { courseRows } from './rows.js';
+import { RunCourse } from './run-course.js';
 import { segmentsOf } from './segments.js';
 
 const points = (values: readonly number[]) => values.map((value, i) => ({ step: i + 1, value }));
@@ -57,5 +60,19 @@ describe('a course', () => {
   it('keeps the steps of a long run', () => {
     const long = points(Array.from({ length: 4000 }, (_, i) => (i < 3000 ? 1 : 0) + 0.1 * Math.sin(i * i)));
     expect(Math.abs(new MetricCourse(long).shift.step - 3000)).toBeLessThan(20);
+  });
+});
+
+describe('flat groups of a log without their share', () => {
+  const rowsOf = (metrics: Record<string, (number | undefined)[]>) =>
+    courseRows(new RunCourse(seriesOf({ metrics }))).filter(({ quantity }) => quantity === 'flat');
+
+  it('have a row where some entry has no signal at all', () => {
+    expect(rowsOf({ reward: [0.5, 0.4, 0.6], 'advantages/all_zero': [0, 1, 0] })).toHaveLength(1);
+  });
+
+  it('have none where every entry has one: the share is not known to be 0', () => {
+    expect(rowsOf({ reward: [0.5, 0.4, 0.6], 'advantages/all_zero': [0, 0, 0] })).toEqual([]);
+    expect(rowsOf({ reward: [0.5, 0.4, 0.6], frac_reward_zero_std: [0, 0, 0] })).toHaveLength(1);
   });
 });

@@ -17,6 +17,9 @@ export function courseRows(course: RunCourse): CourseRow[] {
   const rows = (Object.keys(METRICS) as Quantity[]).flatMap((quantity): CourseRow[] => {
     const metric = course.of(quantity);
     if (!metric) return [];
+    // Without the share itself only entries without any signal are seen: 0 says nothing.
+    if (quantity === 'flat' && metric.mean === 0 && course.pointsOf(METRICS.flat.name).length === 0)
+      return [];
     const movement = movementOf(course, quantity);
     const { start, end } = metric;
     return [{ quantity, metric: METRICS[quantity].name, start, end, ...(movement && { movement }) }];

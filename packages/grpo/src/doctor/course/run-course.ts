@@ -28,43 +28,42 @@ export const BEYOND_NOISE = 4;
 /** A run of fewer steps that shows no movement may be one that has not begun to move. */
 export const ENOUGH_STEPS = 100;
 
+/** Share of truncated completions from which few groups have an answer that ends, and fewest entries that show it. */
+export const [MOSTLY_CUT, CUT_ENTRIES] = [0.75, 4];
+
+/** Fewest entries that show that no group ever has a signal. */
+export const FLAT_ENTRIES = 3;
+
 /** Rewards named for the answer: where there are some, a run that learns raises one of them. */
 const ANSWER = /^(?!.*format).*(?:acc|correct|answer|solution|solve|win|success)/i;
 
 export class RunCourse {
   readonly #known = new Map<string, MetricCourse | undefined>();
-  #flatShares: readonly Point[] | undefined;
 
   constructor(readonly series: MetricSeries) {}
 
   /** The course of a quantity; undefined where fewer than two entries have it. */
   of(quantity: Quantity): MetricCourse | undefined {
     const { name, floor } = METRICS[quantity] as { name: string; floor?: number };
-    return quantity === 'flat' ? courseOf(this.flatShares) : this.metric(name, floor);
+    return this.metric(name, floor);
   }
 
   metric(name: string, floor?: number): MetricCourse | undefined {
     if (!this.#known.has(name)) {
-      const points = this.pointsOf(name);
+      const points = name === METRICS.flat.name ? this.flatShares : this.pointsOf(name);
       // Where no group has a signal the gradient is 0, whatever it is elsewhere.
       const judged = name === METRICS.gradient.name ? points.filter(({ value }) => value > 0) : points;
-      this.#known.set(name, courseOf(judged, floor));
+      this.#known.set(name, judged.length < 2 ? undefined : new MetricCourse(judged, floor));
     }
     return this.#known.get(name);
   }
 
   /**
-   * The share of flat groups at each entry. In a log without it entries are 1 whose groups were all flat, as their
-   * advantages are all 0, or their rewards have no deviation, and others 0: what no entry says of itself is not taken from
-   * its neighbours. Where that is missing, too, the flat ones have as their mean the least or the most that the reward
-   * comes to.
+   * The share of flat groups at each entry. A log without it shows only entries in which every group is flat: their
+   * advantages are all 0, or their rewards have no deviation, or the reward is at its bound. They count as 1, all others as
+   * 0, so the mean is a lower bound.
    */
   get flatShares(): readonly Point[] {
-    this.#flatShares ??= this.#findFlatShares();
-    return this.#flatShares;
-  }
-
-  #findFlatShares(): readonly Point[] {
     for (const name of [METRICS.flat.name, NO_ADVANTAGE]) {
       const points = this.pointsOf(name);
       if (points.length > 0) return points;
@@ -194,9 +193,6 @@ export class RunCourse {
     return this.height >= 2 / 3;
   }
 }
-
-const courseOf = (points: readonly Point[], floor?: number): MetricCourse | undefined =>
-  points.length < 2 ? undefined : new MetricCourse(points, floor);
 
 function gainOf(course: MetricCourse | undefined): Shift | undefined {
   if (!course || course.points.length < 8) return undefined;

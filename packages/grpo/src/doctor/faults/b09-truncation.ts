@@ -1,13 +1,11 @@
 import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
+import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
-/** From here on B16.log judges. */
-const NEARLY_ALL = 0.75;
-const MANY = 4;
 /** Share of truncated completions from which many rewards grade unfinished answers. */
 const CUT = 0.15;
 /** Share of prompts at the limit above which some were probably cut. */
@@ -54,7 +52,7 @@ export const b09: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 7,
-      threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${MANY} entries or more B16.log judges ${100 * NEARLY_ALL} % and above`,
+      threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${CUT_ENTRIES} entries or more B16.log judges ${100 * MOSTLY_CUT} % and above`,
       sources: ['huggingface/trl#5697'],
       why: 'Trainers disagree on how many truncated completions are too many, so the check only informs.',
       remedy:
@@ -67,7 +65,7 @@ export const b09: Fault = {
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
         if (cut.length === 0) return notApplicable('a share that is a number');
         const measured = { entries: cut.length, share: median(cut) };
-        const isJudged = measured.share >= NEARLY_ALL && cut.length >= MANY;
+        const isJudged = measured.share >= MOSTLY_CUT && cut.length >= CUT_ENTRIES;
         return measured.share >= CUT && !isJudged ? inform(measured) : pass(measured);
       },
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],

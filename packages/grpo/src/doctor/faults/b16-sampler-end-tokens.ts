@@ -1,5 +1,6 @@
 import { largest } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
+import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
@@ -7,11 +8,6 @@ import { percent, say } from '../sentence.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;
-
-/** Fewest entries for a share of the run. */
-const FEW_ENTRIES = 4;
-/** Share of truncated completions from which few groups have an answer that ends. */
-const MOST = 0.75;
 
 export const b16: Fault = {
   code: 'B16',
@@ -111,7 +107,7 @@ export const b16: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 8,
-      threshold: `in at least ${FEW_ENTRIES} entries, fewer than three quarters of the completions are truncated in the first eighth, or in the mean of the run; B08.log judges a rise. Not applicable where the declared limit is one token`,
+      threshold: `in at least ${CUT_ENTRIES} entries, fewer than three quarters of the completions are truncated in the first eighth, or in the mean of the run; B08.log judges a rise. Not applicable where the declared limit is one token`,
       sources: ['huggingface/trl#5697', 'huggingface/trl#7039'],
       why: 'At three quarters a group of four has one answer that ends; the reward grades unfinished ones. Runs that learn lie at up to a half.',
       remedy:
@@ -124,18 +120,18 @@ export const b16: Fault = {
       test(log) {
         if (log.declared.rollout?.maxNewTokens === 1) return notApplicable('room for more than one token');
         const cut = log.course.of('cut');
-        if (!cut || cut.points.length < FEW_ENTRIES) return notApplicable(`${FEW_ENTRIES} entries`);
+        if (!cut || cut.points.length < CUT_ENTRIES) return notApplicable(`${CUT_ENTRIES} entries`);
         const { start, end, mean } = cut;
         const longest = largest(log.column('completions/max_length'));
         const measured = { start, end, mean, ...(longest > 0 && { limit: longest }) };
         const [first] = cut.points;
-        return Math.min(start, mean) < MOST
+        return Math.min(start, mean) < MOSTLY_CUT
           ? pass(measured)
           : warn(measured, [
               { step: first!.step, text: 'completions/clipped_ratio', values: { value: first!.value } },
             ]);
       },
-      ranges: () => [{ metric: 'completions/clipped_ratio', high: MOST }],
+      ranges: () => [{ metric: 'completions/clipped_ratio', high: MOSTLY_CUT }],
       says: (m) =>
         say`Nearly all completions are truncated from the start${m.limit === undefined ? '' : say` (at ${m.limit} tokens)`}: ${percent(m.start)} in the first eighth of the run, ${percent(m.end)} in the last, ${percent(m.mean)} of all. They do not end by themselves, so the reward grades unfinished answers.`,
     }),

@@ -2,6 +2,7 @@ import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, type TextChange, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
+import { FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
@@ -10,8 +11,6 @@ import { changedTexts } from '../measures/text-changes.js';
 import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { formatValue, percent, say } from '../sentence.js';
 
-/** Fewest entries for which a constant metric is evidence. */
-const IN_A_ROW = 3;
 /** Fewest distinct completions for which equal rewards are evidence. */
 const FEW = 4;
 
@@ -134,7 +133,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${IN_A_ROW} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is as high as it is if the flat groups are all right`,
+      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
@@ -148,8 +147,8 @@ export const b20: Fault = {
         const rewards = withoutNaN(log.column('reward'));
         const flat = log.course.of('flat');
         const deviations = withoutNaN(log.column('reward_std'));
-        if (rewards.length < IN_A_ROW || (!flat && deviations.length < IN_A_ROW))
-          return notApplicable(`${IN_A_ROW} entries with the deviation of the rewards`);
+        if (rewards.length < FLAT_ENTRIES || (!flat && deviations.length < FLAT_ENTRIES))
+          return notApplicable(`${FLAT_ENTRIES} entries with the deviation of the rewards`);
         const isConstant =
           deviations.length === rewards.length && deviations.every((deviation) => deviation === 0);
         const isBlind = flat ? Math.min(flat.start, flat.end, flat.mean) >= 0.9 : isConstant;

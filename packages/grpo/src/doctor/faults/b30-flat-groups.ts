@@ -1,7 +1,7 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
-import { ENOUGH_STEPS } from '../course/run-course.js';
+import { ENOUGH_STEPS, FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
@@ -148,8 +148,8 @@ export const b30: Fault = {
             deviations.some((name) => values[name]! > 0),
         );
         const measured = { steps, share, apart };
-        // Of three entries or more without any signal B20.log judges.
-        const isAll = shares.length >= 3 && share >= ALL;
+        // B20.log judges runs that never have a signal.
+        const isAll = shares.length >= FLAT_ENTRIES && share >= ALL;
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>

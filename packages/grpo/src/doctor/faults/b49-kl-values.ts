@@ -158,7 +158,7 @@ export const b49: Fault = {
         if (level === 'sequence_sum') return notApplicable('a KL per token');
         const points = log.course.pointsOf('kl');
         if (points.length === 0) return notApplicable('a KL that is a number');
-        // Of step 1 alone B51.log judges.
+        // B51.log judges the KL of step 1.
         if (points.length === 1 && klOfStepOne(log)) return notApplicable('a KL of a later step');
         const kl = log.course.of('kl');
         const far = points.filter(({ value }) => value > NATS);
