@@ -249,6 +249,70 @@ describe('a console of names and values', () => {
     });
     expect(column(reading, 'reward')).toEqual([undefined, 0.3]);
   });
+
+  it('is torchforge’s, a block a step', async () => {
+    const block = (step: number) => [
+      `WandbBackend: Logged 70 metrics at step ${step}`,
+      `=== [global_reduce] - METRICS STEP ${step} ===`,
+      '  buffer/add/count_episodes_added: 16.0',
+      `  episode/avg_response_tokens: ${900 + step}.5`,
+      '  grpo_loss/kl_divergence_max: 6551.7',
+      '  grpo_loss/kl_divergence_mean: 0.25',
+      '  grpo_loss/total_loss: 1.3e-06',
+      `  reward/evaluate_response/avg_MathReward_reward: 0.${step}`,
+      `  reward/evaluate_response/avg_total_reward: 0.${step}5`,
+      '  reward/evaluate_response/sum_MathReward_reward: 7.0',
+      '==============================',
+    ];
+    const reading = await readText('forge.log', [2, 3].flatMap(block).join('\n'));
+    expect(reading.kind).toBe('torchforge console log');
+    expect(steps(reading)).toEqual([2, 3]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.35]);
+    expect(column(reading, 'rewards/MathReward/mean')).toEqual([0.2, 0.3]);
+    expect(column(reading, 'kl')).toEqual([0.25, 0.25]);
+    expect(column(reading, 'loss')).toEqual([1.3e-6, 1.3e-6]);
+  });
+
+  it('without steps begins an entry where a name comes again, or another line stands between', async () => {
+    const parts = ['loss: 0.1   grad_norm: 0.5', 'reward: 0.25   reward_std: 0.5'];
+    const two = await readText('two.log', [...parts, ...parts].join('\n'));
+    expect(column(two, 'loss')).toEqual([0.1, 0.1]);
+    expect(column(two, 'reward')).toEqual([0.25, 0.25]);
+    const apart = await readText('apart.log', [parts[0], 'a word', parts[1]].join('\n'));
+    expect(column(apart, 'loss')).toEqual([0.1, undefined]);
+  });
+});
+
+describe('the summary that W&B prints', () => {
+  const summary = (reward: string) => [
+    'wandb: Run history:',
+    'wandb:        train/reward ▁▂▃▄▅▅▄▂▁',
+    'wandb: Run summary:',
+    'wandb:                     total_flos 0',
+    'wandb:  train/completions/clipped_ratio 0.9375',
+    'wandb:                train/global_step 120',
+    `wandb:                     train/reward ${reward}`,
+    'wandb:                 train/reward_std 0.01',
+    'wandb:                      train/state finished',
+  ];
+
+  it('is an entry: the last value of each metric', async () => {
+    const reading = await readText('end.log', summary('0.02').join('\n'));
+    expect(reading.kind).toBe('summary that W&B printed of a run of TRL');
+    expect(steps(reading)).toEqual([120]);
+    expect(reading.series!.entries[0]!.values).toMatchObject({
+      reward: 0.02,
+      reward_std: 0.01,
+      'completions/clipped_ratio': 0.9375,
+    });
+  });
+
+  it('gives way to the steps above it', async () => {
+    const log = [1, 2, 3].map((step) => trlLine(`0.${step}`)).concat(summary('0.3'));
+    const reading = await readText('whole.log', log.join('\n'));
+    expect(reading.kind).toBe('TRL log');
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
+  });
 });
 
 describe('what reward_std is', () => {

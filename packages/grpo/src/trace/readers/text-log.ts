@@ -8,6 +8,7 @@ import { NamedLines } from './log-formats/named-lines.js';
 import { NanoGpt } from './log-formats/nano-gpt.js';
 import { Rookworld } from './log-formats/rookworld.js';
 import { Tables } from './log-formats/tables.js';
+import { WandbSummary } from './log-formats/wandb-summary.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
@@ -33,7 +34,7 @@ export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean,
   const own: LogFormat[] = onlyRows ? [] : [new Rookworld(), new NanoGpt(), new DualConsole()];
   const general: LogFormat[] = onlyRows
     ? [new Dicts(path, broken, true, facts)]
-    : [new Dicts(path, broken, false, facts), new NamedLines(), new Tables(path, broken)];
+    : [new Dicts(path, broken, false, facts), new NamedLines(), new Tables(path, broken), new WandbSummary()];
   const formats = [...own, ...general];
   let lines = 0;
   for (const line of text) {

@@ -24,6 +24,8 @@ const BAR = /\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 interface Block {
   head: Head | undefined;
   line: number;
+  /** The last line that told something of it. */
+  last: number;
   values: Map<string, number[]>;
   /** Rewards of each group. */
   groups: (readonly number[])[];
@@ -67,9 +69,10 @@ export class NamedLines implements LogFormat {
     } else if (!head && telling.length > 0 && this.#block?.head && !this.#block.whole)
       this.#add(telling, epoch, false);
     else if (!head && telling.length > 1) {
-      this.#open(undefined, line);
+      if (!this.#continues(line, numbers)) this.#open(undefined, line);
       this.#add(numbers, epoch, true);
     }
+    if (telling.length > 0 && this.#block) this.#block.last = line;
   }
 
   finish(): CollectedLog[] {
@@ -82,6 +85,13 @@ export class NamedLines implements LogFormat {
     return runs;
   }
 
+  /** Whether a line without a step belongs to the one above it: it repeats no name. */
+  #continues(line: number, numbers: readonly NamedNumber[]): boolean {
+    const block = this.#block;
+    if (!block || block.head || line !== block.last + 1) return false;
+    return block.groups.length === 0 && numbers.every(({ name, list }) => !list && !block.values.has(name));
+  }
+
   /** The step by a bar; another bar that begins anew goes on where the one before it ended. */
   #barHead(done: number): Head {
     if (done < this.#bar.done) this.#bar.before += this.#bar.done;
@@ -91,7 +101,7 @@ export class NamedLines implements LogFormat {
 
   #open(head: Head | undefined, line: number): void {
     this.#close();
-    this.#block = { head, line, values: new Map(), groups: [], whole: false };
+    this.#block = { head, line, last: line, values: new Map(), groups: [], whole: false };
   }
 
   #add(numbers: readonly NamedNumber[], epoch: number | undefined, whole: boolean): void {

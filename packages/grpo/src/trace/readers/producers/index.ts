@@ -1,4 +1,4 @@
-import { cs336, grpoDual, tinker, unknown } from './others.js';
+import { cs336, forge, grpoDual, tinker, unknown } from './others.js';
 import { ours } from './ours.js';
 import { primeRl } from './prime-rl.js';
 import type { Producer } from './producer.js';
@@ -12,6 +12,7 @@ const producers: readonly Producer[] = [
   grpoDual,
   tinker,
   primeRl,
+  forge,
   cs336,
   swift,
   trl,

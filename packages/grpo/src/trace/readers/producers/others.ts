@@ -88,6 +88,31 @@ export const tinker: Producer = {
   averages: false,
 };
 
+/** torchforge. */
+export const forge: Producer = {
+  name: 'torchforge',
+  wrote: (names) => [...names].some((name) => /^(grpo_loss|reward\/evaluate_response)\//.test(name)),
+  names: {
+    'grpo_loss/total_loss': 'loss',
+    'grpo_loss/policy_gradient_loss': 'policy_loss',
+    'grpo_loss/kl_divergence_mean': 'kl',
+    'reward/evaluate_response/avg_total_reward': 'reward',
+    'reward/evaluate_response/avg_reward': 'reward',
+    'reward/evaluate_response/std_reward': 'reward_std',
+    'episode/avg_response_tokens': 'completions/mean_length',
+    'episode/min_response_tokens': 'completions/min_length',
+    'episode/max_response_tokens': 'completions/max_length',
+    'rl_trainer/learning_rate': 'learning_rate',
+  },
+  patterns: [
+    [/^reward\/evaluate_response\/avg_(?!total_)(.+)_reward$/, 'rewards/$1/mean'],
+    [/^reward\/evaluate_response\/std_(?!total_)(.+)_reward$/, 'rewards/$1/std'],
+  ],
+  averages: false,
+  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  declares: () => ({ kl: { estimator: 'k3' } }),
+};
+
 /** A log that none of the others wrote. */
 export const unknown: Producer = {
   name: 'unknown',
