@@ -94,7 +94,9 @@ export function klOfStepOne({
   if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
   if (!measuresBefore(producer)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
-  return stepsPerEntry === 1 && first && first.step <= 1 ? first : undefined;
+  // slime counts from 0.
+  const one = producer.name === 'slime' ? 0 : 1;
+  return stepsPerEntry === 1 && first && first.step <= one ? first : undefined;
 }
 
 /** Whether a trainer is known to measure the KL before the update: a script of one's own may do it afterwards. */

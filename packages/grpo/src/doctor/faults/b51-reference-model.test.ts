@@ -102,6 +102,14 @@ testLogCheck('B51.early', [
     measured: { steps: 2 },
   },
   {
+    name: 'a single entry of slime, which counts from 0',
+    metrics: { kl: [0.63], learning_rate: [1e-6] },
+    series: { producer: { name: 'slime' }, stepsPerEntry: 1 },
+    firstStep: 1,
+    verdict: 'warn',
+    measured: { steps: 1 },
+  },
+  {
     name: 'after twenty steps that may have moved it',
     metrics: { kl: [0.48, 0.5, 0.47], learning_rate: times(3, 5e-6) },
     series: { stepsPerEntry: 20 },

@@ -150,7 +150,7 @@ export const b51: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} steps at a learning rate of ${m.rate} or less, which cannot move the policy that far (${m.end} at the end): the reference is not the model that training started from, or the two are scored differently.`,
+        say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} ${m.steps === 1 ? 'step' : 'steps'} at a learning rate of ${m.rate} or less, which cannot move the policy that far${Number.isFinite(m.end) ? say` (${m.end} at the end)` : ''}: the reference is not the model that training started from, or the two are scored differently.`,
     }),
   ],
 };

@@ -273,6 +273,27 @@ describe('a console of names and values', () => {
     expect(column(reading, 'loss')).toEqual([1.3e-6, 1.3e-6]);
   });
 
+  it('is slime’s: rows of rollout, optimizer step and speed belong together', async () => {
+    const step = (at: number) => [
+      `(RolloutManager pid=2) rollout.py:1193 - perf ${at}: {'rollout/response_len/max': 4096, 'rollout/zero_std/count_0': 12, 'rollout/truncated_ratio': 0.5, 'perf/rollout_time': 371.2}`,
+      `(Actor pid=1) log_utils.py:259 - rollout ${at}: {'rollout/step': ${at}, 'rollout/rewards': 1e-09, 'rollout/raw_reward': 0.${at + 3}, 'rollout/log_probs': -0.28}`,
+      `(Actor pid=1) model.py:660 - step ${at}: {'train/loss': 1e-06, 'train/entropy_loss': 0.27, 'train/kl_loss': 0.001, 'train/train_rollout_logprob_abs_diff': 0.013, 'train/grad_norm': 0.4, 'train/lr-pg_0': 1e-06, 'train/step': ${at}}`,
+    ];
+    const reading = await readText('slime.log', [0, 1, 2].flatMap(step).join('\n'));
+    expect(reading.kind).toBe('slime log');
+    expect(steps(reading)).toEqual([0, 1, 2]);
+    expect(reading.notes.join(' ')).not.toMatch(/go back/);
+    expect(reading.series!.entries[2]!.values).toMatchObject({
+      reward: 0.5,
+      'completions/clipped_ratio': 0.5,
+      'completions/max_length': 4096,
+      entropy: 0.27,
+      kl: 0.001,
+      learning_rate: 1e-6,
+      'sampling/sampling_logp_difference/mean': 0.013,
+    });
+  });
+
   it('without steps begins an entry where a name comes again, or another line stands between', async () => {
     const parts = ['loss: 0.1   grad_norm: 0.5', 'reward: 0.25   reward_std: 0.5'];
     const two = await readText('two.log', [...parts, ...parts].join('\n'));

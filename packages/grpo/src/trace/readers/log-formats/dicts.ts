@@ -115,8 +115,8 @@ export class Dicts implements LogFormat {
       return;
     }
     const tells = row.step === undefined && before.trim() !== '' && !before.includes('%|');
-    const head = tells ? namedLine(before.slice(-200)).head : undefined;
-    this.#collector.add({ ...row, ...(head && { step: head.step }) }, line, this.#progress);
+    const step = tells ? (namedLine(before.slice(-200)).head?.step ?? stepOfSpeed(before)) : undefined;
+    this.#collector.add({ ...row, ...(step !== undefined && { step }) }, line, this.#progress);
   }
 
   /** The line as one JSON object: by far the most common, and by far the fastest. */
@@ -133,6 +133,12 @@ export class Dicts implements LogFormat {
     if (this.onlyRows)
       this.broken.add({ file: this.file, line, reason: `not a JSON object: ${excerpt(text.trim())}` });
   }
+}
+
+/** slime’s step before a dict of speeds, which has metrics of the rollout in it, too: `perf 12: {`. */
+function stepOfSpeed(before: string): number | undefined {
+  const found = /\bperf (\d+):\s*$/.exec(before);
+  return found ? Number(found[1]) : undefined;
 }
 
 /** Whether more braces are opened than closed. */

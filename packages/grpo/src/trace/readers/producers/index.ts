@@ -2,6 +2,7 @@ import { cs336, forge, grpoDual, tinker, unknown } from './others.js';
 import { ours } from './ours.js';
 import { primeRl } from './prime-rl.js';
 import type { Producer } from './producer.js';
+import { slime } from './slime.js';
 import { swift, transformers, trl } from './trl.js';
 import { verl } from './verl.js';
 
@@ -13,6 +14,7 @@ const producers: readonly Producer[] = [
   tinker,
   primeRl,
   forge,
+  slime,
   cs336,
   swift,
   trl,

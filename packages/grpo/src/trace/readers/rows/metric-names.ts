@@ -15,6 +15,8 @@ const NAMES = {
     'episode_reward',
     'rew',
     'ep_rew',
+    'reward_score',
+    'reward_scores',
   ],
   reward_std: [
     'reward_std',
@@ -30,7 +32,7 @@ const NAMES = {
     'std_return',
     'std',
   ],
-  loss: ['loss', 'actor_loss', 'grpo_loss', 'rl_loss', 'nll'],
+  loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_gradient_loss', 'surrogate_loss'],
   kl: [
     'kl',
