@@ -17,7 +17,7 @@ function testsWith(pattern: RegExp): string[] {
 
 /** Tests that replace modules: theirs are loaded by Vite, all others by Node, which takes a fifth of the time. */
 const REPLACING = testsWith(/vi\.mock\(/);
-const LOADED_BY_NODE = { deps: { external: [/\/(dist|build)\/(?!.*\.test\.js$)/] } };
+const LOADED_BY_NODE = { deps: { external: [/\/packages\/\w+\/(dist|build)\/(?!.*\.test\.js$)/] } };
 
 /**
  * Tests with a process of their own, as those that count its tensors. All others share a process per worker, its

@@ -88,15 +88,13 @@ export const valuesAt = (log: LogView, index: number, names: readonly string[]):
  * rollout, the later ones have a KL of their own.
  */
 export function klOfStepOne({
-  series: { entries, stepsPerEntry, producer },
+  series: { entries, stepsPerEntry, producer, countsFrom = 1 },
   declared,
 }: LogView): MetricsEntry | undefined {
   if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
   if (!measuresBefore(producer)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
-  // slime counts from 0.
-  const one = producer.name === 'slime' ? 0 : 1;
-  return stepsPerEntry === 1 && first && first.step <= one ? first : undefined;
+  return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;
 }
 
 /** Whether a trainer is known to measure the KL before the update: a script of one's own may do it afterwards. */

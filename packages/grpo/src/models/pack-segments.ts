@@ -37,7 +37,7 @@ export const evenRows = (rows: number, { device, dtype }: Place): number =>
 
 const ROWS = 32;
 
-/** Where something is computed, and in which precision. */
+/** A device and a precision. */
 interface Place {
   device: string;
   dtype: DType;

@@ -16,6 +16,8 @@ export interface MetricSeries {
   producer: { name: string; version?: string };
   /** Steps that one entry averages over; missing when nobody tells. `grad_norm` is of the last one even so. */
   stepsPerEntry?: number;
+  /** The number of the run’s first step; 1 where it is missing. */
+  countsFrom?: number;
   /** The last step that the run was to have. */
   lastStep?: number;
   /** Decimals that a metric is printed with, where it is rounded: its 0 may be any number below half of the last one. */

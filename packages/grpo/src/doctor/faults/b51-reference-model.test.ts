@@ -102,9 +102,9 @@ testLogCheck('B51.early', [
     measured: { steps: 2 },
   },
   {
-    name: 'a single entry of slime, which counts from 0',
+    name: 'a single entry after the first, of a trainer that counts from 0',
     metrics: { kl: [0.63], learning_rate: [1e-6] },
-    series: { producer: { name: 'slime' }, stepsPerEntry: 1 },
+    series: { producer: { name: 'slime' }, stepsPerEntry: 1, countsFrom: 0 },
     firstStep: 1,
     verdict: 'warn',
     measured: { steps: 1 },

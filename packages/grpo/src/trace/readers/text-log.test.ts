@@ -56,6 +56,15 @@ describe('a log with lines of dicts', () => {
     expect((await readText('dpo.log', pairs)).isGrpo).toBe(false);
   });
 
+  it('of DeepSpeed-Chat is of PPO', async () => {
+    const steps = [1, 2].map(
+      (step) => `epoch: 0|step: ${step}|act_loss: 0.02|cri_loss: 0.2\naverage reward score: 0.2`,
+    );
+    const { notes, isGrpo } = await readText('chat.log', steps.join('\n'));
+    expect(isGrpo).toBe(false);
+    expect(notes).toEqual([expect.stringContaining('PPO with a value function')]);
+  });
+
   it('knows the names of old versions', async () => {
     const old =
       "{'loss': 0.0, 'completion_length': 88.0, 'rewards/format': 0.0, 'reward': 0.2, 'reward_std': 0.1, 'kl': 0.003}";
@@ -269,6 +278,7 @@ describe('a console of names and values', () => {
     expect(steps(reading)).toEqual([2, 3]);
     expect(column(reading, 'reward')).toEqual([0.25, 0.35]);
     expect(column(reading, 'rewards/MathReward/mean')).toEqual([0.2, 0.3]);
+    expect(column(reading, 'completions/mean_length')).toEqual([902.5, 903.5]);
     expect(column(reading, 'kl')).toEqual([0.25, 0.25]);
     expect(column(reading, 'loss')).toEqual([1.3e-6, 1.3e-6]);
   });
@@ -281,6 +291,7 @@ describe('a console of names and values', () => {
     ];
     const reading = await readText('slime.log', [0, 1, 2].flatMap(step).join('\n'));
     expect(reading.kind).toBe('slime log');
+    expect(reading.series!.countsFrom).toBe(0);
     expect(steps(reading)).toEqual([0, 1, 2]);
     expect(reading.notes.join(' ')).not.toMatch(/go back/);
     expect(reading.series!.entries[2]!.values).toMatchObject({

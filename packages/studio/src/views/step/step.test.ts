@@ -55,7 +55,7 @@ describe.skipIf(!CHROMIUM)('a step and a comparison', () => {
     const first = page.locator('.virtual-table tbody a').first();
     await page.getByRole('button', { name: 'reward', exact: true }).click();
     await page.getByRole('columnheader', { name: 'reward ↑' }).waitFor();
-    // By its key: rows that are still being laid out may move a button away below the pointer.
+    // By key: on a busy machine a second click was lost.
     await page.getByRole('button', { name: 'reward ↑' }).press('Enter');
     await page.getByRole('columnheader', { name: 'reward ↓' }).waitFor();
     expect(hashOf(page)).toContain('sort=-reward');

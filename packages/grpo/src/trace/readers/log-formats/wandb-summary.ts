@@ -6,7 +6,7 @@ import { metricRow, numberOf } from '../rows/metric-row.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
-/** `wandb:     train/reward 0.5`; in a notebook the prefix is missing, but there a table is shown. */
+/** `wandb:     train/reward 0.5` */
 const VALUE = /^\s*wandb:\s+([A-Za-z_][\w./@ -]{0,100}?)\s+(\S+)\s*$/;
 const BEGINS = /^\s*wandb:\s+Run summary:/;
 

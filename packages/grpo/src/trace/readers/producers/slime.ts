@@ -26,7 +26,6 @@ export const slime: Producer = {
     'train/lr-pg_0': 'learning_rate',
     'perf/step_time': 'step_time',
   },
-  patterns: [[/^eval\/([^/]+)$/, 'eval_rewards/$1/mean']],
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false, countsFrom: 0 }),
 };
