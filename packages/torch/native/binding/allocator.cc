@@ -5,13 +5,16 @@
 #include <c10/core/CPUAllocator.h>
 #include <torch/version.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include <atomic>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #include "allocator.h"
 
@@ -26,13 +29,23 @@ void freeAligned(void* data) {
   if (data) std::free(static_cast<void**>(data)[-1]);
 }
 
-// The system clears and looks up large pages many times faster. Memory that was touched before keeps its small ones.
-void adviseLargePages(void* data, size_t bytes) {
-#if defined(__linux__)
-  constexpr uintptr_t kPage = uintptr_t(2) << 20;
-  const auto begin = reinterpret_cast<uintptr_t>(data), end = begin + bytes;
-  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+// The system clears and looks up large pages many times faster. Memory that was touched before keeps its small ones, so
+// what is new at the end of the C library's heap is asked for before anyone touches it.
+void adviseLargePages() {
+#if defined(__GLIBC__)
+  constexpr uintptr_t kPage = 1 << 12;
+  static std::atomic<uintptr_t> known{0};
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0)) / kPage * kPage, begin = known.exchange(end);
+  if (begin > 0 && end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+void tuneHeap() {
+#if defined(__GLIBC__)
+  // Without this glibc returns every large block at once and each operator faults its pages in again.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_TOP_PAD, 64 << 20);
 #endif
 }
 
@@ -42,11 +55,11 @@ struct AlignedAllocator final : at::Allocator {
     if (bytes == 0) return {nullptr, nullptr, &freeAligned, cpu};
     constexpr size_t extra = sizeof(void*) + kAlignment;
     void* block = bytes > SIZE_MAX - extra ? nullptr : std::malloc(bytes + extra);
+    adviseLargePages();
     TORCH_CHECK(block, "can't allocate memory: a tensor of ", bytes, " bytes does not fit");
     const auto address = reinterpret_cast<uintptr_t>(block) + sizeof(void*);
     void* data = reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
     static_cast<void**>(data)[-1] = block;
-    adviseLargePages(data, bytes);
     return {data, data, &freeAligned, cpu};
   }
 
@@ -67,6 +80,8 @@ struct AlignedAllocator final : at::Allocator {
 
 void useAllocator() {
   static AlignedAllocator allocator;
+  tuneHeap();
+  adviseLargePages();
   c10::SetCPUAllocator(&allocator, /*priority=*/1);
 }
 

@@ -1,4 +1,4 @@
-// The process around the tensors: threads, random numbers, determinism, devices, and the C allocator.
+// The process around the tensors: threads, random numbers, determinism and devices.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
@@ -9,12 +9,8 @@
 #include <ATen/DeviceAccelerator.h>
 #endif
 
-#include <climits>
 #include <cstring>
 #include <mutex>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 #include "../kernels/level.h"
 #include "../kernels/linear.h"
@@ -125,19 +121,9 @@ napi_value compilesEachShape(napi_env env, const Arguments& args) {
 napi_value version(napi_env env, const Arguments&) { return toJs(env, TORCH_VERSION); }
 napi_value buildConfiguration(napi_env env, const Arguments&) { return toJs(env, at::show_config()); }
 
-void tuneAllocator() {
-#if defined(__GLIBC__)
-  // Without this glibc returns every large block at once and each operator faults its pages in again.
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_TOP_PAD, 64 << 20);
-#endif
-}
-
 }  // namespace
 
 void registerRuntime(napi_env env, napi_value exports) {
-  tuneAllocator();
   useAllocator();
   define<setThreads>(env, exports, "setThreads");
   define<getThreads>(env, exports, "getThreads");
