@@ -14,8 +14,8 @@ namespace {
 
 // Outputs of a panel, and rows of an input that lie side by side.
 constexpr int64_t PANEL = 16;
-// Panels that lie side by side, by blocks of so many steps. Two or three are multiplied at once, and a row’s results are
-// written by groups: longer runs cost the memory less.
+// Panels that lie side by side, by blocks of so many steps. Two or three are multiplied at once, and a row's results
+// are written by groups: longer runs cost the memory less.
 constexpr int64_t GROUP = 12;
 constexpr int64_t STEPS = 128;
 // Sums of a row: those of a group.
