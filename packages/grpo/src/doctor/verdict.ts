@@ -26,6 +26,8 @@ export function littleOf({ course }: Diagnosis): string {
     return 'Too little to judge: no reward is in this log, so whether the run learns cannot be told.';
   const few = say`Too little to judge: ${counted(course?.steps ?? 0)} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
   if (!reward) return few;
+  if (reward.noise === 0 && reward.start === reward.end)
+    return say`${few} The reward is ${reward.end} at every one of them.`;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }

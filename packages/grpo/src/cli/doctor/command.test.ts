@@ -184,6 +184,11 @@ describe('the exit code', () => {
     const { out, code } = await doctor({ 'm.jsonl': log(20, noise) }, 'm.jsonl').ended;
     expect(code).toBe(4);
     expect(out).toMatch(/Too little to judge: 20 steps with a reward.*only a change of 0\.\d+ or more/s);
+    const same = Array.from({ length: 20 }, (_, i) => ({ step: i + 1, reward: 0, loss: (i % 2) - 0.5 }));
+    const constant = await doctor({ 'm.jsonl': lines(same) }, 'm.jsonl').ended;
+    expect(constant.out).toMatch(
+      /The reward\s+is\s+0\s+at\s+every\s+one\s+of\s+them\..*though\s+loss\s+or\s+gradient/s,
+    );
     expect(out).not.toContain('found nothing wrong');
   });
 

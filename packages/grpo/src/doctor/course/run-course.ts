@@ -1,4 +1,5 @@
 /** The course of a run by its metrics: what moved, when, and whether the run learnt. Checks of a log judge it. */
+import { isFlat, moments } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { MetricCourse, type Point, type Shift } from './metric-course.js';
@@ -34,6 +35,12 @@ export const [MOSTLY_CUT, CUT_ENTRIES] = [0.75, 4];
 /** Fewest entries that show that no group ever has a signal. */
 export const FLAT_ENTRIES = 3;
 
+/** Fewest entries whose equal rewards are no chance: means of eight rewards of 0 or 1 are alike in two entries of ten. */
+const EQUAL_ENTRIES = 8;
+
+/** A gradient or a loss of this size may be of equal rewards, whose mean is rounded and divided by a deviation of 1e-4. */
+const ROUNDED = 1e-3;
+
 /** Rewards named for the answer: where there are some, a run that learns raises one of them. */
 const ANSWER = /^(?!.*format).*(?:acc|correct|answer|solution|solve|win|success)/i;
 
@@ -60,8 +67,8 @@ export class RunCourse {
 
   /**
    * The share of flat groups at each entry. A log without it shows only entries in which every group is flat: their
-   * advantages are all 0, or their rewards have no deviation, or the reward is at its bound. They count as 1, all others as
-   * 0, so the mean is a lower bound.
+   * advantages are all 0, or their rewards have no deviation, or the reward is at its bound, or always the same. They count
+   * as 1, all others as 0, so the mean is a lower bound.
    */
   get flatShares(): readonly Point[] {
     for (const name of [METRICS.flat.name, NO_ADVANTAGE]) {
@@ -78,29 +85,56 @@ export class RunCourse {
 
   /** How an entry whose groups were all flat is known by its rewards alone. */
   #flatness(): ((values: Values) => boolean) | undefined {
-    if (this.pointsOf('reward_std').length > 0) return ({ reward_std }) => reward_std === 0;
+    const deviation = ['reward_std', 'advantages/std'].find((name) => this.pointsOf(name).length > 0);
+    if (deviation !== undefined) return (values) => values[deviation] === 0;
     const bounds = this.#bounds;
     return bounds.length > 0 ? ({ reward }) => bounds.includes(reward!) : undefined;
   }
 
   /**
    * The least and the most of the reward where it is that again and again, a whole number, and others are not: they are
-   * means, and at the bounds all completions earn the same.
+   * means, and at the bounds all completions earn the same. So they do where the mean never changes.
    */
   get #bounds(): number[] {
     const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
     if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
+    if (this.equalRewards) return this.equalRewards === 'signal' ? [] : [values[0]!];
     if (values.every(Number.isInteger)) return [];
     return [Math.min(...values), Math.max(...values)].filter(
       (bound) => Number.isInteger(bound) && values.filter((value) => value === bound).length >= 3,
     );
   }
 
-  /** The entries at which a metric is a finite number. */
+  /**
+   * Where the reward is the same at all entries: whether there is a signal all the same. A loss below 0 shows one, and so
+   * does a gradient where no KL gives it; the rewards differ then, and the log has another number in their place.
+   */
+  get equalRewards(): 'signal' | 'no signal' | undefined {
+    const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
+    if (values.length < EQUAL_ENTRIES || !isFlat(values)) return undefined;
+    const has = (name: string, test: (value: number) => boolean) =>
+      this.pointsOf(name).some(({ value }) => test(value));
+    const isMoved = has('grad_norm', (norm) => norm > ROUNDED) && !has('kl', (kl) => kl !== 0);
+    return isMoved || has('loss', (loss) => loss < -ROUNDED) ? 'signal' : 'no signal';
+  }
+
+  /** The entries at which a metric is a finite number; of a KL whose sign is turned, with the right one. */
   pointsOf(name: string): Point[] {
+    const sign = name === METRICS.kl.name && this.negativeKl ? -1 : 1;
     return this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
-      value !== undefined && Number.isFinite(value) ? [{ step, value }] : [],
+      value !== undefined && Number.isFinite(value) ? [{ step, value: sign * value }] : [],
     );
+  }
+
+  /** The mean of a KL that is below 0 beyond its noise: over the policy's samples log π − log π_ref cannot be. */
+  get negativeKl(): number | undefined {
+    const values = this.series.entries.flatMap(({ values: { kl } }) =>
+      kl !== undefined && Number.isFinite(kl) ? [kl] : [],
+    );
+    if (values.length < EQUAL_ENTRIES) return undefined;
+    const { mean, deviation } = moments(values, 1);
+    const error = deviation / Math.sqrt(values.length);
+    return mean < -METRICS.kl.floor && mean < -BEYOND_NOISE * error ? mean : undefined;
   }
 
   /** How many steps the entries with a reward tell of; where the log does not say, as many as there are entries. */

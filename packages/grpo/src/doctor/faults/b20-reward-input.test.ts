@@ -141,6 +141,48 @@ testLogCheck('B20.log', [
     verdict: 'warn',
     measured: { isFixed: false, flat: 1 },
   },
+  {
+    name: 'advantages without a deviation, though rewards differ',
+    metrics: { reward: times(20, (i) => (i % 5) / 9), 'advantages/std': times(20, 0) },
+    verdict: 'warn',
+    measured: { isFixed: false, flat: 1 },
+  },
+  {
+    name: 'a reward that never changes',
+    metrics: { reward: times(8, 0) },
+    verdict: 'warn',
+    measured: { isFixed: true, isKnown: false, reward: 0 },
+  },
+  {
+    name: 'a reward that never changes, and a KL',
+    metrics: { reward: times(8, 0), loss: times(8, 0.01), grad_norm: times(8, 0.2), kl: times(8, 0.3) },
+    verdict: 'warn',
+    measured: { isOther: false },
+  },
+  {
+    name: 'a reward that never changes, and a loss below 0',
+    metrics: { reward: times(8, 0), loss: times(8, (i) => 0.01 * (-1) ** i) },
+    verdict: 'inform',
+    measured: { isOther: true },
+  },
+  {
+    name: 'a reward that never changes, and a gradient that no KL gives',
+    metrics: { reward: times(8, 0), loss: times(8, 0), grad_norm: times(8, 0.2) },
+    verdict: 'inform',
+    measured: { isOther: true },
+  },
+  {
+    name: 'a reward that never changes, though single ones differ',
+    metrics: { reward: times(8, 0), reward_std: times(8, 0.4) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward that never changes to its one decimal',
+    metrics: { reward: times(8, 0.5) },
+    series: { decimals: { reward: 1 } },
+    verdict: 'not applicable',
+  },
+  { name: 'seven equal rewards', metrics: { reward: times(7, 0.5) }, verdict: 'not applicable' },
   { name: 'two entries', metrics: { reward: [0.5, 0.5], reward_std: [0, 0] }, verdict: 'not applicable' },
 ]);
 

@@ -133,7 +133,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std is not 0 throughout. Only informs where the reward is as high as it is if the flat groups are all right`,
+      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of eight entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
@@ -147,7 +147,8 @@ export const b20: Fault = {
         const rewards = withoutNaN(log.column('reward'));
         const flat = log.course.of('flat');
         const deviations = withoutNaN(log.column('reward_std'));
-        if (rewards.length < FLAT_ENTRIES || (!flat && deviations.length < FLAT_ENTRIES))
+        const isOther = !flat && deviations.length === 0 && log.course.equalRewards === 'signal';
+        if (rewards.length < FLAT_ENTRIES || (!flat && !isOther && deviations.length < FLAT_ENTRIES))
           return notApplicable(`${FLAT_ENTRIES} entries with the deviation of the rewards`);
         const isConstant =
           deviations.length === rewards.length && deviations.every((deviation) => deviation === 0);
@@ -157,21 +158,26 @@ export const b20: Fault = {
           entries: rewards.length,
           reward: rewards[0]!,
           isFixed: isFlat(rewards),
+          isKnown: isConstant,
+          isOther,
           spread: moments(rewards, 1).deviation,
           flat: flat?.mean ?? 1,
           ...(cut.length > 0 && { cut: median(cut) }),
         };
-        if (!isBlind) return pass(measured);
         const first = log.column('reward').indexOf(rewards[0]!);
         const evidence = [at(log, first, 'reward', rewards[0]!)];
+        if (isOther) return inform(measured, evidence);
+        if (!isBlind) return pass(measured);
         // Groups that are all right are flat, too.
         const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.areRight(measured.flat);
         return isLearnt ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
-        m.isFixed
-          ? say`The reward is ${m.reward} in all ${m.entries} entries, with deviation 0: every completion earns the same, so advantages and gradient are 0.${constantCause(m)}`
-          : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at the completion${(m.cut ?? 0) >= 0.75 ? ', or only at the part that was truncated' : ''}. No step has a signal to learn from.`,
+        m.isOther
+          ? say`The reward is ${m.reward} in all ${m.entries} entries, though loss or gradient show that rewards differ: what is logged is not the reward, but for instance the mean of one that is normalised. Log the reward itself.`
+          : m.isFixed
+            ? say`The reward is ${m.reward} in all ${m.entries} entries${m.isKnown ? ', with deviation 0: every completion earns the same, so advantages and gradient are 0.' : ': the mean of rewards that differ would change, so every completion earns the same, and no step has a signal to learn from.'}${constantCause(m)}`
+            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at the completion${(m.cut ?? 0) >= 0.75 ? ', or only at the part that was truncated' : ''}. No step has a signal to learn from.`,
     }),
   ],
 };

@@ -90,7 +90,32 @@ testLogCheck('B49.log', [
   },
 ]);
 
+testLogCheck('B49.sign', [
+  {
+    name: 'a sign that is turned',
+    metrics: { kl: times(20, (i) => -0.01 * i) },
+    verdict: 'inform',
+    measured: { entries: 20, mean: expect.closeTo(-0.095) },
+  },
+  { name: 'noise around 0', metrics: { kl: times(20, (i) => 0.01 * Math.sin(i * i)) }, verdict: 'pass' },
+  { name: 'rounding', metrics: { kl: times(20, -1e-5) }, verdict: 'pass' },
+  { name: 'a KL', metrics: { kl: times(20, (i) => 0.01 * i) }, verdict: 'pass' },
+  { name: 'few entries', metrics: { kl: times(7, -0.1) }, verdict: 'pass' },
+  {
+    name: 'an estimate that cannot be negative',
+    metrics: { kl: times(20, -0.1) },
+    declared: { kl: { estimator: 'k3' } },
+    verdict: 'not applicable',
+  },
+]);
+
 testLogCheck('B49.explosion', [
+  {
+    name: 'with its sign turned',
+    metrics: { kl: times(20, (i) => -0.2 * i) },
+    verdict: 'warn',
+    measured: { far: 14, most: expect.closeTo(3.8) },
+  },
   {
     name: 'spikes in a run that learns',
     metrics: {

@@ -137,6 +137,33 @@ export const b49: Fault = {
         say`The KL is negative in ${m.negative} of ${m.entries} entries; the declared estimate cannot be negative.`,
     }),
     logCheck({
+      code: 'B49.sign',
+      title: 'The KL is not negative on average',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 6,
+      rank: 9,
+      threshold:
+        'over 8 entries or more, the mean of kl is not below −1e-4 and four standard errors below 0. It only informs, and other checks then take the KL with its sign turned; an estimate that cannot be negative is judged by B49.log',
+      sources: ['jingyaogong/minimind@101d7df2da05:trainer/train_grpo.py'],
+      why: 'The mean of log π − log π_ref over samples of π is a KL divergence, which is 0 or more; single entries may be below.',
+      remedy:
+        'Log log π − log π_ref over the tokens of the completions; if it already is, compare the log-probs of the sampler with those of training.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The log-probs of one step: those of the policy, of the reference and of the sampler.',
+      proofs: [],
+      needs: ['kl'],
+      test(log) {
+        if (isNonnegative(log.declared.kl?.estimator))
+          return notApplicable('an estimate that may be negative');
+        const entries = withoutNaN(log.column('kl')).length;
+        const mean = log.course.negativeKl;
+        return mean === undefined ? pass({ entries, mean: Number.NaN }) : inform({ entries, mean });
+      },
+      says: (m) =>
+        say`The KL is negative on average (${m.mean} over ${m.entries} entries), which that of a policy’s own samples cannot be: log π_ref − log π is logged, or the samples are not the policy’s. It is read with its sign turned.`,
+    }),
+    logCheck({
       code: 'B49.explosion',
       title: 'The policy stays near the reference',
       stage: 'kl',

@@ -13,6 +13,21 @@ testLogCheck('B62.still', [
     verdict: 'inform',
   },
   { name: 'neither reward nor KL', metrics: { reward: noise, kl: times(120, 0.0004) }, verdict: 'warn' },
+  {
+    name: 'neither reward nor KL, at a rate that the log has',
+    metrics: {
+      reward: noise,
+      kl: times(120, 0.0004),
+      learning_rate: times(120, (i) => 1e-8 * (1 - i / 200)),
+    },
+    verdict: 'warn',
+    measured: { rate: 1e-8 },
+  },
+  {
+    name: 'a policy that moves, by a KL whose sign is turned',
+    metrics: { reward: noise, kl: times(120, (i) => -i / 2000) },
+    verdict: 'pass',
+  },
   { name: 'no KL to see', metrics: { reward: noise }, verdict: 'inform' },
   {
     name: 'a policy that moves',

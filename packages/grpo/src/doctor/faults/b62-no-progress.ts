@@ -1,3 +1,4 @@
+import { largest, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
@@ -29,16 +30,18 @@ export const b62: Fault = {
       settles: 'Compare the weights of two checkpoints: bits that differ, and by how much.',
       proofs: ['native'],
       needs: ['reward'],
-      test(log): Outcome<{ steps: number; start: number; end: number; kl?: number }> {
+      test(log): Outcome<{ steps: number; start: number; end: number; kl?: number; rate?: number }> {
         const { course } = log;
         const reward = course.of('reward');
         if (!reward || !course.isLong) return notApplicable(`${ENOUGH_STEPS} steps`);
         const kl = course.of('kl');
+        const rates = withoutNaN(log.column('learning_rate'));
         const measured = {
           steps: course.steps,
           start: reward.start,
           end: reward.end,
           ...(kl && { kl: kl.end }),
+          ...(rates.length > 0 && { rate: largest(rates) }),
         };
         const isStill = !course.gain && !course.collapse && !course.isHigh;
         if (!isStill || (kl && kl.end >= AT_REST)) return pass(measured);
@@ -51,7 +54,7 @@ export const b62: Fault = {
         return inform(others, evidence);
       },
       says: (m) =>
-        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl} nats per token: the policy is where it began, too.`}`,
+        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl} nats per token: the policy is where it began, too${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
     }),
   ],
 };

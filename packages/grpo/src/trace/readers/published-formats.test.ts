@@ -238,6 +238,7 @@ describe('training of another kind', () => {
   it.each([
     ['DPO', { 'rewards/chosen': 1, 'rewards/rejected': 0 }, /preference training on pairs/],
     ['PPO', { reward: 1, value_loss: 0.5 }, /PPO with a value function/],
+    ['PPO, in words', { Reward: 1, 'Critic Loss': 0.5 }, /PPO with a value function/],
   ])('is named: %s', async (_, more, message) => {
     const reading = await readText('m.jsonl', lines([1, 2].map((step) => ({ step, loss: 0.1, ...more }))));
     expect(reading.isGrpo).toBe(false);

@@ -103,6 +103,14 @@ const NAMES = {
     'flat_groups',
     'frac_flat_groups',
   ],
+  'advantages/std': [
+    'advantage_std',
+    'advantages_std',
+    'adv_std',
+    'std_advantage',
+    'std_advantages',
+    'std_adv',
+  ],
   epoch: ['epoch', 'ep_frac'],
 } as const;
 

@@ -13,7 +13,7 @@ const OTHERS: readonly OtherTraining[] = [
   },
   {
     names:
-      /(^|[/_])(value|vf|value_function|critic|cri)_?(loss|clipfrac|explained_var\w*)(_avg)?$|(^|\/)loss\/value|explained_variance/i,
+      /(^|[/_])(value|vf|value_function|critic|cri)[_ ]?(loss|clipfrac|explained_var\w*)(_avg)?$|(^|\/)loss\/value|explained_variance/i,
     says: 'This is PPO with a value function: GRPO has none, and compares the completions of a prompt instead.',
   },
 ];
