@@ -96,8 +96,7 @@ export class RunCourse {
    * means, and at the bounds all completions earn the same. So they do where the mean never changes.
    */
   get #bounds(): number[] {
-    const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
-    if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
+    const values = this.#rewards;
     if (this.equalRewards) return this.equalRewards === 'signal' ? [] : [values[0]!];
     if (values.every(Number.isInteger)) return [];
     return [Math.min(...values), Math.max(...values)].filter(
@@ -105,12 +104,18 @@ export class RunCourse {
     );
   }
 
+  /** The reward of each entry; none where so few decimals are printed that different ones look the same. */
+  get #rewards(): number[] {
+    if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
+    return this.of('reward')?.points.map(({ value }) => value) ?? [];
+  }
+
   /**
    * Where the reward is the same at all entries: whether there is a signal all the same. A loss below 0 shows one, and so
    * does a gradient where no KL gives it; the rewards differ then, and the log has another number in their place.
    */
   get equalRewards(): 'signal' | 'no signal' | undefined {
-    const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
+    const values = this.#rewards;
     if (values.length < EQUAL_ENTRIES || !isFlat(values)) return undefined;
     const has = (name: string, test: (value: number) => boolean) =>
       this.pointsOf(name).some(({ value }) => test(value));

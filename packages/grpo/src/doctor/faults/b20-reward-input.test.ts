@@ -178,7 +178,7 @@ testLogCheck('B20.log', [
   },
   {
     name: 'a reward that never changes to its one decimal',
-    metrics: { reward: times(8, 0.5) },
+    metrics: { reward: times(8, 0.5), loss: times(8, -0.01) },
     series: { decimals: { reward: 1 } },
     verdict: 'not applicable',
   },
