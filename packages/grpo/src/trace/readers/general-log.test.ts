@@ -35,6 +35,41 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'reward')).toEqual([0.5, 0.25]);
   });
 
+  it.each([
+    ['spaces alone', 'step 3 loss 0.1 reward +0.500 kl 3.0e-04', {}],
+    ['spaces alone, and deviations', 'step   3 reward 0.500±0.210 loss 0.1 kl 3.0e-04', {}],
+    ['deviations in brackets', 'Step 3: reward 0.5 (+/- 0.21), loss 0.1, kl: 0.0003', {}],
+    ['deviations between bars', 'step 3 | reward 0.5 ± 0.2 | loss 0.1 | kl 0.0003', {}],
+    [
+      'several numbers of one name',
+      'Step 3 - rewards: mean=0.5, std=0.25, max=1.0 | loss 0.1 | kl 0.0003',
+      { reward_std: 0.25 },
+    ],
+    [
+      'several numbers of one name, with a bracket',
+      '[step 3] rewards: mean 0.5 (std 0.25), loss 0.1, kl 0.0003',
+      { reward_std: 0.25 },
+    ],
+    [
+      'several numbers of another name',
+      'step 3: reward=0.5, loss=0.1, kl=0.0003 | completion length: mean=300, std=20',
+      { 'completions/mean_length': 300 },
+    ],
+  ])('may have between them %s', async (_, line, more) => {
+    const reading = await readText(
+      'a.log',
+      `${line}\n${line.replace('tep 3', 'tep 4').replace('  3', '  4')}\n`,
+    );
+    expect(steps(reading)).toEqual([3, 4]);
+    expect(reading.series!.entries[0]!.values).toMatchObject({ reward: 0.5, loss: 0.1, kl: 3e-4, ...more });
+    expect(reading.series!.entries[0]!.values.reward_std).toBe((more as { reward_std?: number }).reward_std);
+  });
+
+  it('are not the numbers of a sentence', async () => {
+    const text = 'step 1\nreward 3 of 5 samples was 0\nloss 0.1 reward 0.5\nstep 2 loss 0.2 reward 0.25\n';
+    expect(column(await readText('a.log', text), 'reward')).toEqual([0.5, 0.25]);
+  });
+
   it('prefer a raw reward to one that is normalised', async () => {
     const rows = [1, 2].map((step) => ({
       step,

@@ -45,10 +45,18 @@ const PAIR = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
   'gi',
 );
-/** `Loss 0.0123\`, between bars or commas. */
-const SEGMENT = new RegExp(
-  String.raw`^\s*([A-Za-z_][A-Za-z_./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?\s*$`,
-  'i',
+/** One of `Loss 0.0123`, or `loss 0.0123 reward 0.5`, between bars or commas. */
+const NEXT = new RegExp(
+  String.raw`\s*([A-Za-z_][A-Za-z_./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?(?=\s|$)`,
+  'iy',
+);
+/** How far numbers lie around the one before: `± 0.2`, `(+/- 0.2)`. */
+const AROUND = new RegExp(String.raw`\s*\(?\s*(?:±|\+/?-)\s*(?:${NUMBER})(?:\s*\))?`, 'gi');
+const STATISTIC = String.raw`(?:mean|avg|average|std|stdev|min|max|median)\s*[=: ]\s*(?:${NUMBER})`;
+/** `rewards: mean=0.4, std=0.2`, `rewards: mean 0.4 (std 0.2)`: several numbers of one name. */
+const OF_ONE_NAME = new RegExp(
+  String.raw`(?<![\w/.])([A-Za-z_][\w/-]{0,40})\s?:\s+(${STATISTIC}(?:(?:,\s*|\s+\()${STATISTIC}\)?)*)`,
+  'gi',
 );
 const LIST = new RegExp(
   String.raw`(?<!\w)([A-Za-z_][\w ]{0,60}?)\s?[:=]\s*\[((?:\s*(?:${NUMBER})\s*,)+\s*(?:${NUMBER})\s*,?\s*)\]`,
@@ -65,7 +73,13 @@ const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 export function namedLine(text: string): NamedLine {
   const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(PLACE, ''));
   const numbers: NamedNumber[] = [];
-  const without = rest.replace(LIST, (_, name: string, inside: string) => {
+  const plain = rest.replace(AROUND, '').replace(OF_ONE_NAME, (_, name: string, all: string) =>
+    all
+      .replace(/ \(/g, ', ')
+      .replaceAll(')', '')
+      .replace(/[a-z]+(?=\s*[=: ])/gi, `${name} $&`),
+  );
+  const without = plain.replace(LIST, (_, name: string, inside: string) => {
     const list = inside.split(',').flatMap((one) => numberOf(one) ?? []);
     const value = list.reduce((sum, one) => sum + one, 0) / list.length;
     numbers.push({ name: shortName(name), text: '', value, list });
@@ -78,11 +92,21 @@ export function namedLine(text: string): NamedLine {
       return '|';
     },
   );
-  for (const segment of left.split(/[|,;\t]| - /)) {
-    const found = SEGMENT.exec(segment.replace(/^\s*:/, ''));
-    if (found) add(numbers, found[1]!, found[2]!, found[3]);
-  }
+  for (const segment of left.split(/[|,;\t]| - /)) addAll(numbers, segment.replace(/^\s*:/, '').trimEnd());
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
+}
+
+/** Adds the numbers of a segment that is nothing but names and numbers in turns. */
+function addAll(into: NamedNumber[], segment: string): void {
+  const found: RegExpExecArray[] = [];
+  NEXT.lastIndex = 0;
+  while (NEXT.lastIndex < segment.length) {
+    const next = NEXT.exec(segment);
+    if (!next) return;
+    found.push(next);
+  }
+  if (found.length > 1 && found.some(([, name]) => IN_SENTENCES.test(name!))) return;
+  for (const [, name, text, unit] of found) add(into, name!, text!, unit);
 }
 
 function add(into: NamedNumber[], name: string, text: string, unit: string | undefined): void {
@@ -109,6 +133,9 @@ function withoutCells(text: string, into: NamedNumber[]): string {
 const shortName = (text: string) => text.trim().replace(SENTENCE, '');
 
 const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of|done|saved|finished)\s+)+/i;
+
+/** Words that a row of names and numbers has not: `reward 3 of 5 samples`. */
+const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
 
 /** The line's place in the run, and the line without it. */
 function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
