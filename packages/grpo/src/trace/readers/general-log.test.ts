@@ -38,6 +38,7 @@ describe('lines of names and numbers', () => {
   it.each([
     ['spaces alone', 'step 3 loss 0.1 reward +0.500 kl 3.0e-04', {}],
     ['spaces alone, and deviations', 'step   3 reward 0.500±0.210 loss 0.1 kl 3.0e-04', {}],
+    ['a step in one word', 'trainstep 3 loss 0.1 reward 0.5 kl 3.0e-04', {}],
     ['deviations in brackets', 'Step 3: reward 0.5 (+/- 0.21), loss 0.1, kl: 0.0003', {}],
     ['deviations between bars', 'step 3 | reward 0.5 ± 0.2 | loss 0.1 | kl 0.0003', {}],
     [

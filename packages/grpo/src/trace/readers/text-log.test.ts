@@ -283,6 +283,34 @@ describe('a console of names and values', () => {
     expect(column(reading, 'loss')).toEqual([1.3e-6, 1.3e-6]);
   });
 
+  it('is AReaL’s: a table a step, counted over all epochs', async () => {
+    const step = (at: number) => [
+      `20260101-10:00:00.1 StatsLogger INFO: Epoch ${at > 2 ? 2 : 1}/2 Step ${at > 2 ? at - 2 : at}/2 Train step ${at}/4 done.`,
+      '20260101-10:00:00.2 StatsLogger INFO: Stats (1/1):',
+      '20260101-10:00:00.3 StatsLogger INFO: ',
+      '╒═════════════════════════════════╤════════════╤════════════════════════════╤════════════╕',
+      '│ ppo_actor/no_eos_ratios/avg     │ 2.5000e-01 │ ppo_actor/update/lr        │ 1.0000e-06 │',
+      '├─────────────────────────────────┼────────────┼────────────────────────────┼────────────┤',
+      `│ ppo_actor/task_reward/avg       │ ${at}.0000e-01 │ ppo_actor/update/grad_norm │ 3.0000e-01 │`,
+      '│ ppo_actor/task_reward/min       │ 0.0000e+00 │ ppo_actor/prompt_len/avg   │ 1.0000e+02 │',
+      `│ ppo_actor/task_reward/max       │ ${at === 4 ? 0 : 1}.0000e+00 │ ppo_actor/seq_len/avg      │ 4.0000e+02 │`,
+      '│ ppo_actor/update/actor_loss/avg │ -1.000e-03 │                            │            │',
+      '╘═════════════════════════════════╧════════════╧════════════════════════════╧════════════╛',
+    ];
+    const reading = await readText('areal.log', [1, 2, 3, 4].flatMap(step).join('\n'));
+    expect(reading.kind).toBe('AReaL console log');
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(reading.series!.entries[2]!.values).toMatchObject({
+      reward: 0.3,
+      loss: -0.001,
+      grad_norm: 0.3,
+      learning_rate: 1e-6,
+      'completions/clipped_ratio': 0.25,
+      'completions/mean_length': 300,
+    });
+    expect(column(reading, 'reward_std')).toEqual([undefined, undefined, undefined, 0]);
+  });
+
   it('is slime’s: rows of rollout, optimizer step and speed belong together', async () => {
     const step = (at: number) => [
       `(RolloutManager pid=2) rollout.py:1193 - perf ${at}: {'rollout/response_len/max': 4096, 'rollout/zero_std/count_0': 12, 'rollout/truncated_ratio': 0.5, 'perf/rollout_time': 371.2}`,

@@ -1,3 +1,4 @@
+import { areal } from './areal.js';
 import { cs336, forge, grpoDual, tinker, unknown } from './others.js';
 import { ours } from './ours.js';
 import { primeRl } from './prime-rl.js';
@@ -15,6 +16,7 @@ const producers: readonly Producer[] = [
   primeRl,
   forge,
   slime,
+  areal,
   cs336,
   swift,
   trl,

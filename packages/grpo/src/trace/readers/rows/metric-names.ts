@@ -69,6 +69,7 @@ const NAMES = {
     'resp_len',
     'comp_len',
     'seq_len',
+    'sequence_length',
     'length',
     'len',
   ],

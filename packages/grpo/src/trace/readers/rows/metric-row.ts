@@ -38,7 +38,7 @@ const MOST_OTHERS = 5;
 
 /** Names that a row of training metrics has at least one of. */
 const METRIC =
-  /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^(actor|critic|response_length)\/|^(loss|grpo_loss|rl_trainer|reward|entropy|mismatch_kl)\/|^episode\/\w+_response_tokens$|^optim\/|^env\/|^train\/|^eval_greedy\//;
+  /^(train[/_])?(loss|reward|grad_norm|kl|entropy|policy_loss|reward_std)$|^(eval|val|test)[/_](loss|reward|rewards|accuracy|answer_reward|format_reward)\b|^val-(core|aux)\/|^rewards\/|^completions\/|^((ppo_|grpo_)?actor|critic|response_length)\/|^(loss|grpo_loss|rl_trainer|reward|entropy|mismatch_kl)\/|^episode\/\w+_response_tokens$|^optim\/|^env\/|^train\/|^eval_greedy\//;
 
 /** Whether a row with a number of this name is a row of training. */
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);

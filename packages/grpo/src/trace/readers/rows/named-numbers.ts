@@ -25,9 +25,10 @@ export interface NamedLine {
   numbers: readonly NamedNumber[];
 }
 
-/** What counts steps, the surest first; an episode or an epoch does where nothing else is told. */
+/** What counts steps, the surest first: a step of the whole run before one of an epoch, an episode or an epoch at last. */
 const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
-  ['step', /^(global|train|training|optimizer|grpo)?[ _]?steps?$/i],
+  ['step', /^(global|train|training|optimizer|grpo)[ _]?steps?$/i],
+  ['step', /^_?steps?$/i],
   ['iteration', /^(iteration|iter)$/i],
   ['rollout', /^rollout$/i],
   ['update', /^update$/i],
@@ -139,14 +140,15 @@ const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
 
 /** The line's place in the run, and the line without it. */
 function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
-  const heads: Head[] = [];
+  const heads: (Head & { rank: number })[] = [];
   const rest = text.replace(HEAD, (_, words: string, step: string, last: string | undefined) => {
-    const unit = UNITS.find(([, pattern]) => pattern.test(words.trim()))?.[0] ?? 'step';
-    heads.push({ unit, step: Number(step), ...(last !== undefined && { lastStep: Number(last) }) });
+    const rank = UNITS.findIndex(([, pattern]) => pattern.test(words.trim()));
+    const lastStep = last === undefined ? {} : { lastStep: Number(last) };
+    heads.push({ rank, unit: UNITS[rank]![0], step: Number(step), ...lastStep });
     return '|';
   });
   const epoch = heads.find(({ unit }) => unit === 'epoch')?.step;
-  const surest = UNITS.flatMap(([unit]) => heads.find((one) => one.unit === unit) ?? [])[0];
+  const surest = heads.sort((a, b) => a.rank - b.rank)[0];
   const fraction = surest && surest.unit !== 'epoch' ? null : FRACTION.exec(rest);
   const head = fraction ? { unit: 'step', step: Number(fraction[1]), lastStep: Number(fraction[2]) } : surest;
   const found = { rest: fraction ? rest.replace(fraction[0], '|') : rest };
