@@ -234,6 +234,73 @@ describe('completions in files per step', () => {
   });
 });
 
+describe('rows of trackers', () => {
+  it.each([
+    [
+      'SkyRL',
+      {
+        'trainer/global_step': 3,
+        'reward/avg_raw_reward': 0.5,
+        'loss/avg_final_rewards': 0.4,
+        'policy/final_loss': 0.1,
+        'policy/policy_loss': 0.2,
+        'policy/policy_kl': 0.3,
+        'policy/raw_grad_norm': 0.6,
+        'generate/avg_num_tokens': 300,
+      },
+      {
+        reward: 0.5,
+        loss: 0.1,
+        policy_loss: 0.2,
+        kl: 0.3,
+        grad_norm: 0.6,
+        'completions/mean_length': 300,
+      },
+    ],
+    [
+      'open-instruct',
+      {
+        training_step: 3,
+        'objective/verifiable_reward': 0,
+        'objective/kl_avg': 0.3,
+        'optim/grad_norm': 0.6,
+        'val/stop_rate': 0.75,
+        'val/sequence_lengths': 300,
+        'loss/total_avg': 0.1,
+        scores: 0.5,
+      },
+      {
+        reward: 0.5,
+        'rewards/verifiable/mean': 0,
+        loss: 0.1,
+        kl: 0.3,
+        grad_norm: 0.6,
+        'completions/mean_length': 300,
+        'completions/clipped_ratio': 0.25,
+      },
+    ],
+    [
+      'AReaL',
+      { step: 3, 'grpo_actor/task_reward/avg': 0.5, 'grpo_actor/update/grad_norm': 0.6 },
+      { reward: 0.5, grad_norm: 0.6 },
+    ],
+  ])('are %s’s', async (name, row, values) => {
+    const reading = await readText('m.jsonl', lines([row]));
+    expect(reading.kind).toBe(`${name} metrics, JSON Lines`);
+    expect(steps(reading)).toEqual([3]);
+    expect(reading.series!.entries[0]!.values).toMatchObject(values);
+  });
+
+  it('whose names nobody knows are not said to be of supervised training', async () => {
+    const rows = [1, 2].map((step) => ({ step, loss: 0.1, 'x/solver_reward_q': 0.2, 'x/kl_to_base': 0.3 }));
+    const { notes, isGrpo } = await readText('m.jsonl', lines(rows));
+    expect(isGrpo).toBe(false);
+    expect(notes[0]).toContain('though x/solver_reward_q, x/kl_to_base may be');
+    const plain = await readText('m.jsonl', lines([1, 2].map((step) => ({ step, loss: 0.1 }))));
+    expect(plain.notes[0]).toContain('looks like supervised training');
+  });
+});
+
 describe('training of another kind', () => {
   it.each([
     ['DPO', { 'rewards/chosen': 1, 'rewards/rejected': 0 }, /preference training on pairs/],

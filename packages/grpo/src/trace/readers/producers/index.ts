@@ -1,8 +1,10 @@
 import { areal } from './areal.js';
+import { openInstruct } from './open-instruct.js';
 import { cs336, forge, grpoDual, tinker, unknown } from './others.js';
 import { ours } from './ours.js';
 import { primeRl } from './prime-rl.js';
 import type { Producer } from './producer.js';
+import { skyRl } from './sky-rl.js';
 import { slime } from './slime.js';
 import { swift, transformers, trl } from './trl.js';
 import { verl } from './verl.js';
@@ -13,10 +15,12 @@ const producers: readonly Producer[] = [
   verl,
   grpoDual,
   tinker,
+  openInstruct,
   primeRl,
   forge,
   slime,
   areal,
+  skyRl,
   cs336,
   swift,
   trl,

@@ -8,6 +8,7 @@ const STEP_NAMES = [
   'global_step/max_steps',
   'train/global_step',
   'training/global_step',
+  'trainer/global_step',
   'train_step',
   'train/step',
   'training_step',

@@ -18,7 +18,7 @@ const OTHERS: readonly OtherTraining[] = [
   },
 ];
 
-const SUPERVISED =
+export const SUPERVISED =
   'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
 
 /** What a log with these names is, where it is known to be of other training than GRPO. */
@@ -28,5 +28,12 @@ export function otherTraining(names: ReadonlySet<string>): string | undefined {
   return found && `${found.says} No check of GRPO is made; give the log of the GRPO run.`;
 }
 
-/** What is said of a log without any sign of GRPO. */
-export const withoutSignals = (names: ReadonlySet<string>): string => otherTraining(names) ?? SUPERVISED;
+/** What names of GRPO's metrics have in them. */
+const LIKE_GRPO = /reward|score|advantage|polic|clip_?frac|rollout|(?:^|[^a-z])kl(?:[^a-z]|$)/i;
+
+/** What is said of a log without any sign of GRPO, or without one whose name is known. */
+export function withoutSignals(names: ReadonlySet<string>): string {
+  const like = [...names].filter((name) => LIKE_GRPO.test(name));
+  const unknown = `No metric of this log is known as one of GRPO by its name, though ${like.slice(0, 4).join(', ')} may be: rename what they are to reward, reward_std, loss, kl, grad_norm or entropy.`;
+  return otherTraining(names) ?? (like.length > 0 ? unknown : SUPERVISED);
+}

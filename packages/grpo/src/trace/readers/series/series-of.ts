@@ -4,7 +4,7 @@ import { type Producer, producerOf } from '../producers/index.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
-import { otherTraining, withoutSignals } from './other-training.js';
+import { otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
 
 /** As much of a long command as is told. */
@@ -78,7 +78,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     isGrpo,
     notes: isGrpo
       ? [...takenNote(renaming), ...notesOf(collected, series)]
-      : [withoutSignals(hints.names ?? collected.names)],
+      : [hints.isGrpo === false ? SUPERVISED : withoutSignals(hints.names ?? collected.names)],
   };
 }
 

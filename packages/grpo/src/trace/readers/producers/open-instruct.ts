@@ -1,0 +1,31 @@
+import type { Producer } from './producer.js';
+
+/** open-instruct: what trains is `scores`; a verifier that a run does not use stays at 0 beside it. */
+export const openInstruct: Producer = {
+  name: 'open-instruct',
+  wrote: (names) =>
+    [...names].some((name) => /^objective\/(?:.+_correct_rate|verifiable_reward|kl\d?_avg)$/.test(name)),
+  names: {
+    scores: 'reward',
+    'objective/scores': 'reward',
+    'objective/verifiable_reward': 'rewards/verifiable/mean',
+    'objective/kl_avg': 'kl',
+    'loss/total_avg': 'loss',
+    'loss/policy_avg': 'policy_loss',
+    'policy/entropy_avg': 'entropy',
+    'policy/clipfrac_avg': 'clip_ratio/region_mean',
+    'optim/grad_norm': 'grad_norm',
+    lr: 'learning_rate',
+    'debug/vllm_vs_local_logprob_diff_mean': 'sampling/sampling_logp_difference/mean',
+    'val/sequence_lengths': 'completions/mean_length',
+    'val/sequence_lengths_min': 'completions/min_length',
+    'val/sequence_lengths_max': 'completions/max_length',
+    'eval/scores': 'eval_reward',
+  },
+  derive(values) {
+    const { 'val/stop_rate': stopped } = values;
+    if (stopped !== undefined) values['completions/clipped_ratio'] = 1 - stopped;
+  },
+  averages: false,
+  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+};
