@@ -18,6 +18,7 @@ const OTHERS: readonly OtherTraining[] = [
   },
 ];
 
+/** What is said of a log with a loss and nothing else. */
 export const SUPERVISED =
   'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
 
