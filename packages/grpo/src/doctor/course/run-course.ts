@@ -35,10 +35,10 @@ export const [MOSTLY_CUT, CUT_ENTRIES] = [0.75, 4];
 /** Fewest entries that show that no group ever has a signal. */
 export const FLAT_ENTRIES = 3;
 
-/** Fewest entries whose equal rewards are no chance: means of eight rewards of 0 or 1 are alike in two entries of ten. */
-const EQUAL_ENTRIES = 8;
+/** Fewest entries for a claim about all of them: two means of eight binary rewards are equal with probability 0.2. */
+export const MIN_ENTRIES = 8;
 
-/** A gradient or a loss of this size may be of equal rewards, whose mean is rounded and divided by a deviation of 1e-4. */
+/** Largest gradient norm or loss that equal rewards can leave: their mean is rounded, then divided by a deviation of 1e-4. */
 const ROUNDED = 1e-3;
 
 /** Rewards named for the answer: where there are some, a run that learns raises one of them. */
@@ -93,7 +93,7 @@ export class RunCourse {
 
   /**
    * The least and the most of the reward where it is that again and again, a whole number, and others are not: they are
-   * means, and at the bounds all completions earn the same. So they do where the mean never changes.
+   * means, and at the bounds all completions earn the same. A mean that never changes is such a bound, too.
    */
   get #bounds(): number[] {
     const values = this.#rewards;
@@ -104,26 +104,26 @@ export class RunCourse {
     );
   }
 
-  /** The reward of each entry; none where so few decimals are printed that different ones look the same. */
+  /** Reward of each entry. Empty if the log prints so few decimals that different rewards look equal. */
   get #rewards(): number[] {
     if ((this.series.decimals?.reward ?? Number.POSITIVE_INFINITY) < 2) return [];
     return this.of('reward')?.points.map(({ value }) => value) ?? [];
   }
 
   /**
-   * Where the reward is the same at all entries: whether there is a signal all the same. A loss below 0 shows one, and so
-   * does a gradient where no KL gives it; the rewards differ then, and the log has another number in their place.
+   * Whether a log whose reward never changes still shows a learning signal; undefined if the reward changes. A negative
+   * loss shows a signal, and so does a gradient without a KL: the rewards then differ, and the log prints another number.
    */
   get equalRewards(): 'signal' | 'no signal' | undefined {
     const values = this.#rewards;
-    if (values.length < EQUAL_ENTRIES || !isFlat(values)) return undefined;
+    if (values.length < MIN_ENTRIES || !isFlat(values)) return undefined;
     const has = (name: string, test: (value: number) => boolean) =>
       this.pointsOf(name).some(({ value }) => test(value));
     const isMoved = has('grad_norm', (norm) => norm > ROUNDED) && !has('kl', (kl) => kl !== 0);
     return isMoved || has('loss', (loss) => loss < -ROUNDED) ? 'signal' : 'no signal';
   }
 
-  /** The entries at which a metric is a finite number; of a KL whose sign is turned, with the right one. */
+  /** Entries at which a metric is finite. A KL that is logged with the wrong sign gets the right one. */
   pointsOf(name: string): Point[] {
     const sign = name === METRICS.kl.name && this.negativeKl ? -1 : 1;
     return this.series.entries.flatMap(({ step, values: { [name]: value } }) =>
@@ -131,12 +131,12 @@ export class RunCourse {
     );
   }
 
-  /** The mean of a KL that is below 0 beyond its noise: over the policy's samples log π − log π_ref cannot be. */
+  /** Mean of the KL if it is negative beyond its noise, which the mean of log π − log π_ref over samples of π cannot be. */
   get negativeKl(): number | undefined {
     const values = this.series.entries.flatMap(({ values: { kl } }) =>
       kl !== undefined && Number.isFinite(kl) ? [kl] : [],
     );
-    if (values.length < EQUAL_ENTRIES) return undefined;
+    if (values.length < MIN_ENTRIES) return undefined;
     const { mean, deviation } = moments(values, 1);
     const error = deviation / Math.sqrt(values.length);
     return mean < -METRICS.kl.floor && mean < -BEYOND_NOISE * error ? mean : undefined;

@@ -2,7 +2,7 @@ import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, type TextChange, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
-import { FLAT_ENTRIES } from '../course/run-course.js';
+import { FLAT_ENTRIES, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
@@ -133,7 +133,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of eight entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right`,
+      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of ${MIN_ENTRIES} entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:

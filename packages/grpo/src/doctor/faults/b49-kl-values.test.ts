@@ -105,7 +105,7 @@ testLogCheck('B49.sign', [
     name: 'an estimate that cannot be negative',
     metrics: { kl: times(20, -0.1) },
     declared: { kl: { estimator: 'k3' } },
-    verdict: 'not applicable',
+    verdict: 'inform',
   },
 ]);
 

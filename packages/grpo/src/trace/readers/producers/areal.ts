@@ -1,9 +1,9 @@
-import type { Producer } from './producer.js';
+import { deviationOf, type Producer } from './producer.js';
 
 const ACTOR = '(?:ppo|grpo)_actor';
 const of = (name: string) => new RegExp(`^${ACTOR}/(?:update/)?${name}(?:/avg)?$`);
 
-/** AReaL: statistics of each step under the name of the actor. Its KL is that to the sampler, or part of the reward. */
+/** AReaL: it logs the statistics of each step under the actor's name, and no KL to the reference. */
 export const areal: Producer = {
   name: 'AReaL',
   wrote: (names) => [...names].some((name) => of('(?:task_reward|final_reward|no_eos_ratios)').test(name)),
@@ -21,9 +21,7 @@ export const areal: Producer = {
     for (const actor of ['ppo_actor', 'grpo_actor']) {
       const { [`${actor}/seq_len/avg`]: whole, [`${actor}/prompt_len/avg`]: prompt } = values;
       if (whole !== undefined && prompt !== undefined) values['completions/mean_length'] = whole - prompt;
-      // It logs no deviation; where the extremes are one value it is 0.
-      const { [`${actor}/task_reward/min`]: least, [`${actor}/task_reward/max`]: most } = values;
-      if (least !== undefined && least === most) values.reward_std = 0;
+      deviationOf(values, `${actor}/task_reward/min`, `${actor}/task_reward/max`);
     }
   },
   averages: false,

@@ -1,6 +1,6 @@
 import type { Producer } from './producer.js';
 
-/** open-instruct: what trains is `scores`; a verifier that a run does not use stays at 0 beside it. */
+/** open-instruct: the policy is trained on `scores`; rewards of an unused verifier stay at 0. */
 export const openInstruct: Producer = {
   name: 'open-instruct',
   wrote: (names) =>

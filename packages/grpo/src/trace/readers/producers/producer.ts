@@ -21,6 +21,11 @@ export interface Producer {
   declares?(entries: MetricSeries['entries']): Declared;
 }
 
+/** Sets the deviation of the rewards to 0 where their extremes are one value, for a log that has no deviation. */
+export function deviationOf(values: Record<string, number>, least: string, most: string): void {
+  if (values[least] !== undefined && values[least] === values[most]) values.reward_std = 0;
+}
+
 /** The mean of those that are there, as `target`. */
 export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
   const known = sources.flatMap((name) => values[name] ?? []);

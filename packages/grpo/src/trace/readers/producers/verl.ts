@@ -1,4 +1,4 @@
-import type { Producer } from './producer.js';
+import { deviationOf, type Producer } from './producer.js';
 
 /** verl, and what was made from it (EasyR1, Search-R1): an entry a step. */
 export const verl: Producer = {
@@ -29,9 +29,7 @@ export const verl: Producer = {
     [/^val\/test_score\/.+$/, 'eval_reward'],
   ],
   derive(values) {
-    // It logs no deviation; where the extremes are one value it is 0.
-    const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
-    if (least !== undefined && least === most) values.reward_std = 0;
+    deviationOf(values, 'critic/rewards/min', 'critic/rewards/max');
     const { 'critic/advantages/min': lowest, 'critic/advantages/max': highest } = values;
     if (lowest !== undefined && highest !== undefined)
       values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);

@@ -25,7 +25,7 @@ export interface NamedLine {
   numbers: readonly NamedNumber[];
 }
 
-/** What counts steps, the surest first: a step of the whole run before one of an epoch, an episode or an epoch at last. */
+/** Words that count steps, the most reliable first: steps of the run, steps of an epoch, then episodes and epochs. */
 const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
   ['step', /^(global|train|training|optimizer|grpo)[ _]?steps?$/i],
   ['step', /^_?steps?$/i],
@@ -46,12 +46,12 @@ const PAIR = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
   'gi',
 );
-/** One of `Loss 0.0123`, or `loss 0.0123 reward 0.5`, between bars or commas. */
+/** The next name and number of `loss 0.0123 reward 0.5`, between bars or commas. */
 const NEXT = new RegExp(
   String.raw`\s*([A-Za-z_][A-Za-z_./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?(?=\s|$)`,
   'iy',
 );
-/** How far numbers lie around the one before: `± 0.2`, `(+/- 0.2)`. */
+/** Deviation behind a number: `± 0.2`, `(+/- 0.2)`. */
 const AROUND = new RegExp(String.raw`\s*\(?\s*(?:±|\+/?-)\s*(?:${NUMBER})(?:\s*\))?`, 'gi');
 const STATISTIC = String.raw`(?:mean|avg|average|std|stdev|min|max|median)\s*[=: ]\s*(?:${NUMBER})`;
 /** `rewards: mean=0.4, std=0.2`, `rewards: mean 0.4 (std 0.2)`: several numbers of one name. */
@@ -97,7 +97,7 @@ export function namedLine(text: string): NamedLine {
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
 }
 
-/** Adds the numbers of a segment that is nothing but names and numbers in turns. */
+/** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */
 function addAll(into: NamedNumber[], segment: string): void {
   const found: RegExpExecArray[] = [];
   NEXT.lastIndex = 0;
@@ -135,7 +135,7 @@ const shortName = (text: string) => text.trim().replace(SENTENCE, '');
 
 const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of|done|saved|finished)\s+)+/i;
 
-/** Words that a row of names and numbers has not: `reward 3 of 5 samples`. */
+/** Words that mark a sentence, not a row of names and numbers: `reward 3 of 5 samples`. */
 const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
 
 /** The line's place in the run, and the line without it. */

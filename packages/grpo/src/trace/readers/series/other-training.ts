@@ -18,7 +18,7 @@ const OTHERS: readonly OtherTraining[] = [
   },
 ];
 
-/** What is said of a log with a loss and nothing else. */
+/** Note for a log that has a loss and no metric of GRPO. */
 export const SUPERVISED =
   'No GRPO signals here: a loss, but no reward, completions or KL. It looks like supervised training; give the log of the GRPO run.';
 
@@ -29,12 +29,12 @@ export function otherTraining(names: ReadonlySet<string>): string | undefined {
   return found && `${found.says} No check of GRPO is made; give the log of the GRPO run.`;
 }
 
-/** What names of GRPO's metrics have in them. */
+/** Matches a name that looks like a metric of GRPO. */
 const LIKE_GRPO = /reward|score|advantage|polic|clip_?frac|rollout|(?:^|[^a-z])kl(?:[^a-z]|$)/i;
 
-/** What is said of a log without any sign of GRPO, or without one whose name is known. */
+/** Returns the note for a log in which no metric of GRPO is known by its name. */
 export function withoutSignals(names: ReadonlySet<string>): string {
   const like = [...names].filter((name) => LIKE_GRPO.test(name));
-  const unknown = `No metric of this log is known as one of GRPO by its name, though ${like.slice(0, 4).join(', ')} may be: rename what they are to reward, reward_std, loss, kl, grad_norm or entropy.`;
+  const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: rename them to reward, reward_std, loss, kl, grad_norm or entropy.`;
   return otherTraining(names) ?? (like.length > 0 ? unknown : SUPERVISED);
 }
