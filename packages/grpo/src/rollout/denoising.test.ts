@@ -1,5 +1,6 @@
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it, vi } from 'vitest';
+import { evenRows } from '../models/index.js';
 import { Transformer } from '../models/transformer.js';
 import { scoreTokens } from '../objective/index.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
@@ -221,7 +222,7 @@ describe('a masked-diffusion model', () => {
     await sample(model, all, { ...options, diffusion: { blockLength: 8, steps: 3, remasking: low } }, 1);
     vi.restoreAllMocks();
     const whole = prompts.reduce((sum, { length }) => sum + length + 24, 0);
-    expect(sizes.hidden).toEqual([whole, 3 * whole, 3 * whole]);
+    expect(sizes.hidden).toEqual([whole, 3 * whole, 3 * whole].map((n) => evenRows(n, model.decoder)));
     expect(sizes.logits).toEqual([4 * 8, 12 * 8, 12 * 8]);
   });
 

@@ -1,6 +1,5 @@
-// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: on
-// processors that are not Intel's, MKL leaves half of their speed unused, and oneDNN, which libtorch has as well, does
-// not. Bfloat16: where oneDNN has none, libtorch multiplies without vectors, and float32 takes its place.
+// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: MKL uses
+// AVX-512 on Intel's processors only, and oneDNN, which libtorch has as well, on all of them. Bfloat16: where oneDNN has none, libtorch multiplies without vectors, and float32 takes its place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,15 +18,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The table of float32 products, GFLOP/s, of training shapes with two threads: on a Xeon with AMX MKL does 200 to 330
-// and oneDNN 290 to 310 forward, 130 to 250 for a weight's gradient; on an EPYC with AVX-512 MKL does 160 to 190 and
-// oneDNN 300 to 400. It is fixed, since a choice by the clock could change between a run and its resumption.
-bool isIntel() {
+// The table of float32 products, GFLOP/s, of training shapes with two threads, forward and for a weight's gradient: on a
+// Xeon with AMX MKL does 200 to 330, oneDNN 290 to 310 and 130 to 250; on an EPYC with AVX-512 MKL does 160 to 190,
+// oneDNN 300 to 400; on an EPYC with AVX2 MKL does 125 to 170 and 140 to 170, oneDNN 120 to 155 and 90 to 130. It is
+// fixed, since a choice by the clock could change between a run and its resumption.
+bool leavesVectorsUnused() {
 #if defined(__x86_64__)
-  return __builtin_cpu_is("intel");
+  return !__builtin_cpu_is("intel") && level() >= Level::avx512;
 #else
   // MKL and this choice are x86 matters.
-  return true;
+  return false;
 #endif
 }
 
@@ -37,7 +37,7 @@ const c10::optional<c10::OperatorHandle>& pointwise() {
   return handle;
 }
 
-bool oneDnnLinear() { return pointwise() && !isIntel() && at::globalContext().userEnabledMkldnn(); }
+bool oneDnnLinear() { return pointwise() && leavesVectorsUnused() && at::globalContext().userEnabledMkldnn(); }
 
 // Whether oneDNN has no bfloat16 on this processor, as with AVX2 alone. It then refuses such a weight, and libtorch
 // multiplies without vectors.

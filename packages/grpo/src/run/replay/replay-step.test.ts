@@ -37,6 +37,10 @@ beforeAll(async () => {
   record = await readStep(output, AT);
 });
 
+/** Norms above 1 round in proportion: float32 has seven digits. */
+const expectNorm = (norm: number, expected: number) =>
+  expect(Math.abs(norm - expected)).toBeLessThan(5e-7 * Math.max(1, expected));
+
 async function replayed(settings: object, at = record, path = output): Promise<ModelReplay> {
   const { model } = await replayStep(path, at, objectLayer('the test', settings));
   if (typeof model === 'string') throw new Error(model);
@@ -66,10 +70,9 @@ describe('a step replayed with the weights that took it', () => {
       [gradient.policy, policy.gradient.all],
       [gradient.kl!, kl.gradient.all],
     ] as const) {
-      expect(part.norm).toBeCloseTo(alone.norm, 6);
+      expectNorm(part.norm, alone.norm);
       expect(part.norm).toBeGreaterThan(1e-3);
-      for (const [name, norm] of Object.entries(part.groups))
-        expect(norm).toBeCloseTo(alone.groups[name]!, 6);
+      for (const [name, norm] of Object.entries(part.groups)) expectNorm(norm, alone.groups[name]!);
     }
   });
 
