@@ -44,10 +44,13 @@ describe('linear', () => {
     });
   });
 
-  // Where oneDNN has no bfloat16, a weight of more than four million numbers is multiplied in parts.
+  // Where oneDNN has no bfloat16, a weight of more than 4 MB is multiplied in parts.
   it.each([
     [5, 48, 33],
+    [37, 33, 47],
+    [300, 70, 130],
     [2, 64, 70_000],
+    [9, 5000, 900],
   ])(
     'of bfloat16, %d rows from %d to %d numbers, is that of float32, with its gradients',
     (rows, from, to) => {

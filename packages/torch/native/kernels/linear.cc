@@ -1,5 +1,6 @@
 // grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: MKL uses
-// AVX-512 on Intel's processors only, and oneDNN, which libtorch has as well, on all of them. Bfloat16: where oneDNN has none, libtorch multiplies without vectors, and float32 takes its place.
+// AVX-512 on Intel's processors only, and oneDNN, which libtorch has as well, on all of them. Bfloat16: where oneDNN has
+// none, libtorch multiplies without vectors, and packed_linear's kernel takes its place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -81,25 +82,8 @@ at::Tensor oneDnnProduct(const at::Tensor& x, const at::Tensor& weight, const c1
   return std::move(stack[0]).toTensor();
 }
 
-// Numbers of a weight that are float32 at a time: 16 MiB.
-constexpr int64_t kWidened = 1 << 22;
-
-// x × weightᵀ + bias of bfloat16 by float32 products: rounded once, at the end.
-at::Tensor widenedProduct(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
-  const int64_t outputs = weight.size(0), part = std::max<int64_t>(1, kWidened / weight.size(1));
-  const auto wide = x.to(at::kFloat);
-  auto out = at::empty({x.size(0), outputs}, x.options());
-  for (int64_t first = 0; first < outputs; first += part) {
-    const int64_t count = std::min(part, outputs - first);
-    auto some = at::linear(wide, weight.narrow(0, first, count).to(at::kFloat));
-    if (bias && bias->defined()) some.add_(bias->narrow(0, first, count));
-    out.narrow(1, first, count).copy_(some);
-  }
-  return out;
-}
-
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias = {}) {
-  return x.scalar_type() == at::kFloat ? oneDnnProduct(x, weight, bias) : widenedProduct(x, weight, bias);
+  return x.scalar_type() == at::kFloat ? oneDnnProduct(x, weight, bias) : multiplyOnce(x, weight, bias);
 }
 
 }  // namespace

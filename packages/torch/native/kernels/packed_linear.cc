@@ -23,10 +23,10 @@ constexpr int64_t SUMS = GROUP * PANEL;
 // Rows of an input that are multiplied before a group's weights are read again: their sums stay in the nearer caches.
 constexpr int64_t MOST_ROWS = 256;
 
-// Rows of numbers of two or four bytes, as they lie in a tensor.
+// Rows of numbers of two or four bytes, as they lie in a tensor: a row's numbers side by side, or the rows' (stride 1).
 struct Rows {
   const void* data;
-  int64_t count, inputs, stride, bytes;
+  int64_t count, inputs, stride, step, bytes;
 };
 
 // A step of a panel is sixteen floats or sixteen pairs of bfloat16, 64 bytes in either case.
@@ -45,7 +45,7 @@ struct Product {
   Panels panels;
   const void* bias;
   void* out;
-  int64_t rows, outputs;
+  int64_t rows, outputs, stride;
 };
 
 // Floats that begin a cache line.
@@ -67,7 +67,8 @@ namespace grpo {
 namespace {
 
 Rows rowsOf(const at::Tensor& tensor) {
-  return {tensor.data_ptr(), tensor.size(0), tensor.size(1), tensor.stride(0), int64_t(tensor.element_size())};
+  return {tensor.data_ptr(),        tensor.size(0),   tensor.size(1),
+          tensor.stride(0),         tensor.stride(1), int64_t(tensor.element_size())};
 }
 
 Panels panelsOf(const at::Tensor& packed) {
@@ -78,34 +79,92 @@ int64_t widthOf(at::ScalarType type) { return type == at::kBFloat16 ? 2 : 1; }
 
 int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+// Steps of a weight's panels. A tile takes sixteen pairs at a time.
+int64_t stepsOf(const at::Tensor& weight) {
+  return widthOf(weight.scalar_type()) == 2 ? roundUp((weight.size(1) + 1) / 2, PANEL) : weight.size(1);
+}
+
+at::Tensor emptyPanels(int64_t count, int64_t steps, const at::TensorOptions& options) {
+  return at::empty({count, steps, PANEL, widthOf(c10::typeMetaToScalarType(options.dtype()))}, options);
+}
+
 // Multiplications that are worth a thread's waking.
 constexpr int64_t WORK = 1 << 18;
 
+int64_t packGrain(int64_t steps) { return std::max<int64_t>(1, WORK / 8 / (steps * PANEL)); }
+
+// An input as it is multiplied: numbers of a row, and blocks of sixteen rows.
+struct Arranged {
+  std::shared_ptr<Scratch> numbers;
+  int64_t row, count;
+};
+
 template <class T>
-void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
-  const int64_t count = x.size(0), steps = packed.size(1), blocks = (count + PANEL - 1) / PANEL;
-  const int64_t row = steps * AT_LEVEL(numbersOf<T>)();
+Arranged addArranging(const at::Tensor& x, int64_t steps) {
+  const int64_t count = x.size(0), blocks = (count + PANEL - 1) / PANEL, row = steps * AT_LEVEL(numbersOf<T>)();
   const auto arranged = std::make_shared<Scratch>(blocks * PANEL * row);
-  // Of one level, whatever the cap is when they are performed: `row` depends on it.
+  // Of one level, whatever the cap is when it is performed: `row` depends on it.
   const auto arrangeBlocks = AT_LEVEL(arrange<T>);
-  const auto multiplyRows = AT_LEVEL(multiply<T>);
   addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
             [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, arranged->data, begin, end); }},
            blocks * PANEL * row * 4);
-  addStage({packed.size(0), std::max<int64_t>(1, WORK / (count * steps * PANEL)),
+  return {arranged, row, count};
+}
+
+// Results lie side by side in a row of `out`.
+template <class T>
+void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
+  const auto multiplyRows = AT_LEVEL(multiply<T>);
+  addStage({packed.size(0), std::max<int64_t>(1, WORK / (x.count * packed.size(1) * PANEL)),
             [=](int64_t begin, int64_t end) {
-              const int64_t outputs = out.size(1);
-              for (int64_t first = 0; first < count; first += MOST_ROWS) {
-                const Product job{arranged->data + first * row,
+              const int64_t stride = out.stride(0);
+              for (int64_t first = 0; first < x.count; first += MOST_ROWS) {
+                const Product job{x.numbers->data + first * x.row,
                                   panelsOf(packed),
                                   bias.defined() ? bias.data_ptr() : nullptr,
-                                  out.data_ptr<T>() + first * outputs,
-                                  std::min(MOST_ROWS, count - first),
-                                  outputs};
+                                  out.data_ptr<T>() + first * stride,
+                                  std::min(MOST_ROWS, x.count - first),
+                                  out.size(1),
+                                  stride};
                 multiplyRows(job, begin, end);
               }
             }},
            out.nbytes());
+}
+
+template <class T>
+void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
+  addMultiplying<T>(addArranging<T>(x, packed.size(1)), packed, bias, out);
+}
+
+// Bytes of a weight that is laid out for one product only: a part, which a cache holds, is multiplied before the next is
+// laid out.
+constexpr int64_t PART = 1 << 22;
+
+at::Tensor readable(const at::Tensor& rows) {
+  return rows.stride(1) == 1 || rows.stride(0) == 1 ? rows : rows.contiguous();
+}
+
+template <class T>
+void multiplyInParts(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
+  const int64_t steps = stepsOf(weight), all = (weight.size(0) + PANEL - 1) / PANEL;
+  // Whole groups for each thread: the inputs are read again for each.
+  const int64_t most = std::min(all, roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
+  const auto panels = emptyPanels(most, steps, weight.options());
+  // Tiles read whole rows.
+  const auto arranged = addArranging<T>(level() == Level::amx ? x.contiguous() : readable(x), steps);
+  const auto packRows = AT_LEVEL(pack);
+  const auto rows = readable(weight);
+  for (int64_t first = 0; first < all; first += most) {
+    const int64_t from = first * PANEL, outputs = std::min(most * PANEL, weight.size(0) - from);
+    const auto part = panels.narrow(0, 0, std::min(most, all - first)), some = rows.narrow(0, from, outputs);
+    addStage({part.size(0), packGrain(steps),
+              [=](int64_t begin, int64_t end) { packRows(rowsOf(some), panelsOf(part), begin, end); }},
+             part.nbytes());
+    addMultiplying<T>(arranged, part, bias.defined() ? bias.narrow(0, from, outputs) : bias,
+                      out.narrow(1, from, outputs));
+  }
+  performStages();
 }
 
 }  // namespace
@@ -117,16 +176,19 @@ bool panelsServe(const at::Tensor& weight) {
 }
 
 at::Tensor packPanels(const at::Tensor& weight) {
-  const int64_t width = widthOf(weight.scalar_type());
-  // A tile takes sixteen pairs at a time.
-  const int64_t steps = width == 2 ? roundUp((weight.size(1) + 1) / 2, PANEL) : weight.size(1);
-  const auto rows = weight.stride(1) == 1 ? weight : weight.contiguous();
-  auto packed = at::empty({(weight.size(0) + PANEL - 1) / PANEL, steps, PANEL, width}, weight.options());
-  const Panels panels = panelsOf(packed);
-  at::parallel_for(0, panels.count, std::max<int64_t>(1, WORK / 8 / (steps * PANEL)), [&](int64_t begin, int64_t end) {
-    AT_LEVEL(pack)(rowsOf(rows), panels, begin, end);
-  });
+  const auto rows = readable(weight);
+  const auto packed = emptyPanels((weight.size(0) + PANEL - 1) / PANEL, stepsOf(weight), weight.options());
+  at::parallel_for(0, packed.size(0), packGrain(packed.size(1)),
+                   [&](int64_t begin, int64_t end) { AT_LEVEL(pack)(rowsOf(rows), panelsOf(packed), begin, end); });
   return packed;
+}
+
+at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  auto out = at::empty({x.size(0), weight.size(0)}, x.options());
+  const auto shift = bias ? *bias : at::Tensor();
+  weight.scalar_type() == at::kBFloat16 ? multiplyInParts<at::BFloat16>(x, weight, shift, out)
+                                        : multiplyInParts<float>(x, weight, shift, out);
+  return out;
 }
 
 at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,

@@ -7,13 +7,16 @@ namespace grpo {
 bool panelsServe(const at::Tensor& weight);
 
 // A weight [outputs, inputs] as panels of sixteen outputs: [⌈outputs / 16⌉, inputs, 16, 1], in bfloat16
-// [⌈outputs / 16⌉, ⌈inputs / 32⌉ × 16, 16, 2]. In memory, six panels lie side by side, a block of inputs of each behind
-// that of the one before.
+// [⌈outputs / 16⌉, ⌈inputs / 32⌉ × 16, 16, 2]. In memory, several panels lie side by side, a block of inputs of each
+// behind that of the one before.
 at::Tensor packPanels(const at::Tensor& weight);
 
 // x × weightᵀ + bias, float32 or bfloat16, without a gradient. A row of the result depends on its own row of x alone,
 // to the bit. Throws where shapes or types do not fit.
 at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& panels, int64_t outputs,
                           const c10::optional<at::Tensor>& bias);
+
+// The same of a weight [outputs, inputs] that is laid out for this product only. Types and shapes must fit.
+at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias);
 
 }  // namespace grpo

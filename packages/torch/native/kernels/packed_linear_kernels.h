@@ -38,9 +38,29 @@ INLINE void readNumbers(const Rows& rows, int64_t row, int64_t first, int64_t co
   }
 }
 
+// Number i of LANES rows that lie side by side already, zeros behind the last.
+template <bool WIDENED>
+INLINE Vector numberOf(const Rows& rows, int64_t row, int64_t i) {
+  const int64_t there = std::clamp<int64_t>(rows.count - row, 0, LANES);
+  const auto* floats = static_cast<const float*>(rows.data) + row;
+  const auto* halves = static_cast<const c10::BFloat16*>(rows.data) + row;
+  const auto half = [&](int64_t input) INLINED {
+    return input < rows.inputs ? loadFirst(halves + input * rows.step, there) : Vector{};
+  };
+  if (WIDENED) return half(i);
+  if (rows.bytes == 4) return i < rows.inputs ? loadFirst(floats + i * rows.step, there) : Vector{};
+  return bitsOf<Vector>(bitsOf<Bits>(half(2 * i)) >> 16 | bitsOf<Bits>(half(2 * i + 1)));
+}
+
 // Sixteen rows side by side: [count, 16] numbers, from `first` on.
 template <bool WIDENED>
 INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
+  if (rows.step != 1) {
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t r = 0; r < PANEL; r += LANES)
+        store(to + i * PANEL + r, numberOf<WIDENED>(rows, row + r, first + i));
+    return;
+  }
   constexpr int64_t SOME = 64;
   alignas(64) float some[PANEL][SOME], turned[SOME][PANEL];
   for (int64_t from = 0; from < count; from += SOME) {
@@ -91,9 +111,10 @@ INLINE Vector plusProduct(Vector sum, const float* weights, const float* x) {
 }
 
 // Adds the products of TILE_ROWS rows with a block of P panels to their sums. Each sum goes through the inputs in their
-// order, whatever other rows and panels there are. What the next tiles will read is fetched along.
-template <class T, int P, int FETCHED>
-void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, int64_t ahead, float* to) {
+// order, whatever other rows and panels there are. Every FETCHING steps, P lines from `ahead` on are fetched along.
+template <class T, int P, int FETCHING>
+void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
+             float* to) {
   Vector sums[TILE_ROWS][P * PIECES];
   UNROLL
   for (int r = 0; r < TILE_ROWS; ++r) {
@@ -101,8 +122,10 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
     for (int p = 0; p < P * PIECES; ++p) sums[r][p] = begins ? Vector{} : load(to + r * SUMS + p * LANES);
   }
   for (int64_t i = 0; i < steps; ++i) {
-    UNROLL
-    for (int p = 0; p < FETCHED; ++p) __builtin_prefetch(weights + ahead + p * size + i * PANEL, 0, 2);
+    if (FETCHING == 1 || (FETCHING > 1 && i % FETCHING == 0)) {
+      UNROLL
+      for (int p = 0; p < P; ++p, ahead += PANEL) __builtin_prefetch(ahead, 0, 2);
+    }
     UNROLL
     for (int r = 0; r < TILE_ROWS; ++r) {
       UNROLL
@@ -118,17 +141,20 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
   }
 }
 
-// A block of P panels with all rows. While the first tiles are multiplied, the next panels come nearer.
+// A block of P panels with all rows. Meanwhile the next panels come nearer, a share with each of the first tiles: what is
+// fetched at once is waited for.
 template <class T, int P>
 void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
   const float* weights = job.panels.at(panel, from);
-  for (int64_t row = 0; row < job.rows; row += TILE_ROWS) {
+  const int64_t tiles = (job.rows + TILE_ROWS - 1) / TILE_ROWS, fetching = tiles < 2 ? 1 : tiles < 4 ? 2 : 4;
+  const auto fetch = fetching == 1 ? addTile<T, P, 1> : fetching == 2 ? addTile<T, P, 2> : addTile<T, P, 4>;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    const int64_t row = tile * TILE_ROWS;
     const auto* x =
         static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
-    const int64_t tile = row / TILE_ROWS;
-    const auto add = job.rows <= TILE_ROWS ? addTile<T, P, P> : tile < P ? addTile<T, P, 1> : addTile<T, P, 0>;
-    add(x, weights, size, steps, from == 0, (P + tile) * size, sums + row * SUMS);
+    const auto add = tile < fetching ? fetch : addTile<T, P, 0>;
+    add(x, weights, size, steps, from == 0, weights + P * size * (fetching + tile) / fetching, sums + row * SUMS);
   }
 }
 
@@ -138,7 +164,7 @@ INLINE void finish(const Product& job, const float* sums, int64_t stride, int64_
                    int64_t last) {
   const int64_t from = first * PANEL, count = std::min(last * PANEL, job.outputs) - from;
   for (int64_t r = 0; r < rows; ++r) {
-    T* out = static_cast<T*>(job.out) + (row + r) * job.outputs + from;
+    T* out = static_cast<T*>(job.out) + (row + r) * job.stride + from;
     eachVector(count, [&](int64_t i, int64_t some) INLINED {
       Vector sum = load(sums + r * stride + i);
       if (job.bias) sum += loadFirst(static_cast<const T*>(job.bias) + from + i, some);
