@@ -1,4 +1,5 @@
 import { permutation } from '../maths/random.js';
+import type { AuditSize } from '../memory/audit-bytes.js';
 import type { Batch } from '../step/batch.js';
 
 /** Prompts that are computed again, and completions of each: a prompt that is shared, and two that are not one. */
@@ -18,15 +19,21 @@ export const LONGEST = 2048;
 const WORK = 1e11;
 
 /**
- * Most tokens of the completions that are computed again, with their prompts: of one, and of all.
+ * Most tokens of the completions that are computed again: of one and of all, with their prompts and by themselves.
  *
  * @param weights - numbers of the model
  * @param most - tokens of the longest completion with its prompt
+ * @param newTokens - tokens of the longest completion
  */
-export function auditedTokens(weights: number, most: number): { longest: number; tokens: number } {
+export function auditedTokens(weights: number, most: number, newTokens: number): AuditSize {
   const longest = Math.min(most, LONGEST);
   const within = Math.min(MOST_CHOSEN * longest, Math.floor(WORK / weights));
-  return { longest, tokens: Math.max(longest, within) };
+  const scored = Math.min(newTokens, longest);
+  return {
+    longest,
+    tokens: Math.max(longest, within),
+    scored: { longest: scored, all: MOST_CHOSEN * scored },
+  };
 }
 
 /** Tokens of a pass over a completion with its prompt. */

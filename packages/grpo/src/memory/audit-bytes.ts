@@ -9,6 +9,8 @@ export interface AuditSize {
   tokens: number;
   /** Tokens of the longest. */
   longest: number;
+  /** Tokens that are scored: of the longest completion, and of all. */
+  scored: { longest: number; all: number };
 }
 
 const FLOAT32 = 4;
@@ -30,7 +32,7 @@ export const stateBytes = ({ layers, hiddenSize }: DecoderConfig, { tokens }: Au
 export function auditBytes(
   config: DecoderConfig,
   { size }: Engine,
-  { longest }: AuditSize,
+  { longest, scored }: AuditSize,
   { reaches }: Backward,
 ): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
@@ -41,7 +43,7 @@ export function auditBytes(
   const values =
     longest * (20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize) +
     5 * heads * longest ** 2;
-  const logits = vocabSize * longest;
+  const logits = vocabSize * scored.longest;
   const vocabulary =
     Math.min(PART, vocabSize * hiddenSize) + Math.min(PART, logits) + COPIES * Math.min(JUDGED, logits);
   return FLOAT32 * Math.max(copy + gradients + values, vocabulary);

@@ -149,7 +149,8 @@ function auditNeeds(
   microBatchTokens: number,
 ): { needs: number; left: number } {
   const tokens = Math.min(size.tokens, largestPass({ ...training, microBatchTokens }).tokens);
-  const own = passBytes(model, engine, { tokens, scored: tokens }, training.backward);
+  const scored = Math.min(size.scored.all, tokens);
+  const own = passBytes(model, engine, { tokens, scored }, training.backward);
   const plain = auditBytes(model, engine, size, training.backward);
   return { needs: stateBytes(model, size) + Math.max(plain, own), left: Math.max(0, free - gradients) };
 }

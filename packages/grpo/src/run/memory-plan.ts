@@ -147,7 +147,8 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
   // Servers sample in other memory; here one short completion is sampled, by which they are probed.
   const isRemote = rollout.engine !== 'own';
   const { limit, samples: perProblem } = config.eval;
-  const sequence = longest.train + newTokensAfter(longest.train, config, model);
+  const newTokens = newTokensAfter(longest.train, config, model);
+  const sequence = longest.train + newTokens;
   return {
     model,
     engine: { size, fuses: resolveDevice(config.device) === 'cpu' },
@@ -171,7 +172,10 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
       : command === 'generate'
         ? sampling(longest.problems, 1, longest.eval)
         : sampling(Math.min(limit, longest.problems), Math.max(1, perProblem), longest.eval),
-    audit: command === 'train' && isAudited(config) ? auditedTokens(weightCount(model), sequence) : undefined,
+    audit:
+      command === 'train' && isAudited(config)
+        ? auditedTokens(weightCount(model), sequence, newTokens)
+        : undefined,
     training: trains
       ? {
           ...trainingOf(command, config, model, longest),
