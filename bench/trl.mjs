@@ -1,4 +1,5 @@
 // Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2,seed-7] [--steps 4] [--write]
+// --sides ours leaves TRL out, which takes hours in bfloat16 where the processor has none.
 // seed-N is work that the seed draws.
 // Each finished run is a line of a log, so that an interrupted comparison goes on; --fresh begins anew. --from FILE runs
 // nothing and only shows what a log says. --write makes docs/benchmarks.md of it.
@@ -9,6 +10,7 @@ import { cpus, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cpuLevels } from '../packages/torch/dist/index.js';
 import { page, tables } from './comparison/page.mjs';
 import { trlPython } from './comparison/python.mjs';
 import { flagsOf, workloadOf, workloads } from './comparison/workloads.mjs';
@@ -23,6 +25,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: workloads.map(({ name }) => name).join(',') },
     log: { type: 'string', default: here('../runs/bench-trl.jsonl') },
     from: { type: 'string' },
+    sides: { type: 'string', default: 'trl,ours' },
     fresh: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -60,24 +63,27 @@ function compare(log) {
   if (options.fresh) rmSync(log, { force: true });
   mkdirSync(dirname(log), { recursive: true });
   const done = existsSync(log) ? readLog(log) : [];
-  const python = trlPython();
-  const sides = {
-    trl: (flags) => measure(python, [here('trl_grpo.py'), ...flags]),
+  const runs = {
+    trl: (flags) => measure(trlPython(), [here('trl_grpo.py'), ...flags]),
     ours: (flags) =>
       measure(process.execPath, [here('../packages/grpo/bin/grpo.js'), 'bench', '--json', ...flags]),
   };
   const commit = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8', cwd: here('..') });
+  const sides = options.sides.split(',').map((side) => {
+    if (!Object.hasOwn(runs, side)) throw new Error(`--sides takes trl, ours or both, found ${side}`);
+    return side;
+  });
   const setting = {
     steps,
     threads,
-    machine: `${cpus()[0].model}, ${cpus().length} cores`,
+    machine: `${cpus()[0].model} (${cpuLevels().highest}), ${cpus().length} cores`,
     node: process.versions.node,
     commit: commit.stdout?.trim() || 'unknown',
   };
   // Round by round, so that what is there when it is stopped is of all workloads.
   for (let round = 1; round <= times; round++) {
     for (const { name, flags } of chosen) {
-      for (const [side, run] of Object.entries(sides)) {
+      for (const side of sides) {
         const isSame = (row) =>
           row.workload === name &&
           row.side === side &&
@@ -86,7 +92,7 @@ function compare(log) {
           row.threads === threads;
         if (done.some(isSame)) continue;
         const before = { at: new Date().toISOString(), load: loadavg()[0] };
-        const result = run(flagsOf({ ...flags, steps, threads }));
+        const result = runs[side](flagsOf({ ...flags, steps, threads }));
         appendFileSync(
           log,
           `${JSON.stringify({ workload: name, side, round, ...before, ...setting, result })}\n`,

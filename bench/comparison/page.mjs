@@ -26,7 +26,7 @@ const measures = {
 
 /**
  * What the rows say of each workload: spreads of both sides, ratios of the medians (TRL ÷ ours in seconds, ours ÷ TRL in
- * memory), which goals were missed, and the stages of ours.
+ * memory), which goals were missed, and the stages of ours, also where TRL was not run.
  *
  * @param rows - `{ workload, side, result }`, as the log has them
  */
@@ -36,10 +36,11 @@ export function summarize(rows) {
   return [...names].map(workloadOf).map(({ name, title, goals }) => {
     const of = (wanted) => rows.filter(({ workload, side }) => workload === name && side === wanted);
     const [trl, ours] = [of('trl'), of('ours')];
-    if (trl.length === 0 || ours.length === 0) return { name, title, goals, rounds: 0 };
+    const own = ours.length === 0 ? {} : { floors: floorsOf(ours), stages: stagesOf(ours) };
+    if (trl.length === 0 || ours.length === 0) return { name, title, goals, rounds: 0, ...own };
     const entries = Object.entries(measures).map(([key, measure]) => {
-      const own = (runs) => spread(runs.map(({ side, result }) => measure(side, result)));
-      const sides = { trl: own(trl), ours: own(ours) };
+      const over = (runs) => spread(runs.map(({ side, result }) => measure(side, result)));
+      const sides = { trl: over(trl), ours: over(ours) };
       const faster = sides.trl.median / sides.ours.median;
       return [key, { ...sides, ratio: key === 'memory' ? 1 / faster : faster }];
     });
@@ -56,16 +57,18 @@ export function summarize(rows) {
       rounds: Math.min(trl.length, ours.length),
       ...compared,
       missed,
-      floors: Object.fromEntries(
-        ['decode_over_floor', 'step_over_floor'].map((key) => [
-          key,
-          median(ours.map(({ result }) => result[key])),
-        ]),
-      ),
-      stages: stagesOf(ours),
+      ...own,
     };
   });
 }
+
+const floorsOf = (runs) =>
+  Object.fromEntries(
+    ['decode_over_floor', 'step_over_floor'].map((key) => [
+      key,
+      median(runs.map(({ result }) => result[key])),
+    ]),
+  );
 
 function stagesOf(runs) {
   const results = runs.map(({ result }) => result);
@@ -95,6 +98,7 @@ const tableOf = (header, rows) =>
 export function tables(rows) {
   const summary = summarize(rows);
   const measured = summary.filter(({ rounds }) => rounds > 0);
+  const timed = summary.filter(({ stages }) => stages !== undefined);
   const times = fixed(2);
   const own = { processor: distinct(rows.map(({ machine }) => machine)), date: dateOf(rows) };
   const others = earlier.filter(({ processor }) => processor !== own.processor);
@@ -115,11 +119,7 @@ export function tables(rows) {
   );
   const floors = tableOf(
     ['workload', 'decoding ÷ floor (≤ 1.6)', 'step ÷ floor (≤ 1.5)'],
-    measured.map(({ title, floors }) => [
-      title,
-      times(floors.decode_over_floor),
-      times(floors.step_over_floor),
-    ]),
+    timed.map(({ title, floors }) => [title, times(floors.decode_over_floor), times(floors.step_over_floor)]),
   );
   const sides = tableOf(
     ['workload', 'side', 'step, s', 'rollout, s', 'generation alone, s', 'peak memory, MB', 'runs'],
@@ -133,7 +133,7 @@ export function tables(rows) {
       ]),
     ),
   );
-  const stages = measured.map(
+  const stages = timed.map(
     ({ title, stages }) =>
       `${title}\n\n${tableOf(
         ['stage', 'seconds', 'floor', 'tokens/s', 'GFLOP/s', 'of the matrix rate'],

@@ -93,7 +93,7 @@ constexpr int64_t WORK = 1 << 18;
 
 int64_t packGrain(int64_t steps) { return std::max<int64_t>(1, WORK / 8 / (steps * PANEL)); }
 
-// An input as it is multiplied: numbers of a row, and blocks of sixteen rows.
+// An input as it is multiplied: blocks of sixteen of its `count` rows, of so many numbers.
 struct Arranged {
   std::shared_ptr<Scratch> numbers;
   int64_t row, count;
@@ -145,8 +145,8 @@ at::Tensor readable(const at::Tensor& rows) {
   return rows.stride(1) == 1 || rows.stride(0) == 1 ? rows : rows.contiguous();
 }
 
-template <class T>
 void multiplyInParts(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
+  using T = at::BFloat16;
   const int64_t steps = stepsOf(weight), all = (weight.size(0) + PANEL - 1) / PANEL;
   // Whole groups for each thread: the inputs are read again for each.
   const int64_t most = std::min(all, roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
@@ -185,9 +185,7 @@ at::Tensor packPanels(const at::Tensor& weight) {
 
 at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   auto out = at::empty({x.size(0), weight.size(0)}, x.options());
-  const auto shift = bias ? *bias : at::Tensor();
-  weight.scalar_type() == at::kBFloat16 ? multiplyInParts<at::BFloat16>(x, weight, shift, out)
-                                        : multiplyInParts<float>(x, weight, shift, out);
+  multiplyInParts(x, weight, bias ? *bias : at::Tensor(), out);
   return out;
 }
 

@@ -16,7 +16,7 @@ at::Tensor packPanels(const at::Tensor& weight);
 at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& panels, int64_t outputs,
                           const c10::optional<at::Tensor>& bias);
 
-// The same of a weight [outputs, inputs] that is laid out for this product only. Types and shapes must fit.
+// The same in bfloat16, of a weight [outputs, inputs] that is laid out for this product only. Shapes must fit.
 at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias);
 
 }  // namespace grpo
