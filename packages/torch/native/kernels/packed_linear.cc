@@ -48,12 +48,13 @@ struct Product {
   int64_t rows, outputs, stride;
 };
 
-// Floats that begin a cache line.
+// Floats that begin a cache line. Aligned by hand: the C library's own way leaves holes that tensors do not fit into.
 struct Scratch {
-  float* data;
-  explicit Scratch(int64_t count) : data(new (std::align_val_t(64)) float[count]) {}
-  Scratch(const Scratch&) = delete;
-  ~Scratch() { ::operator delete[](data, std::align_val_t(64)); }
+  static constexpr int64_t LINE = 16;
+  const std::unique_ptr<float[]> block;
+  float* const data;
+  explicit Scratch(int64_t count)
+      : block(new float[count + LINE]), data(block.get() + (LINE - reinterpret_cast<uintptr_t>(block.get()) / 4 % LINE)) {}
 };
 
 }  // namespace
