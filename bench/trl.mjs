@@ -1,6 +1,5 @@
 // Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2,seed-7] [--steps 4] [--write]
-// --sides ours leaves TRL out, which takes hours in bfloat16 where the processor has none.
-// seed-N is work that the seed draws.
+// seed-N is work that the seed draws. --sides ours leaves TRL out.
 // Each finished run is a line of a log, so that an interrupted comparison goes on; --fresh begins anew. --from FILE runs
 // nothing and only shows what a log says. --write makes docs/benchmarks.md of it.
 

@@ -211,8 +211,8 @@ micro-batches of \`train.microBatchTokens\`.
 - **peak memory**: resident memory of the process, libraries included.
 - **bf16**: TRL's weights are float32, and autocast computes in bfloat16, generation included. Our weights are bfloat16, with
   float32 masters in the optimizer. Matrix products are bfloat16 on both sides. Where a processor has none, as with AVX2
-  alone, libtorch multiplies it in one thread without vectors: TRL's run of GPT-2 had no result after three minutes, and was
-  not waited for.
+  alone, libtorch multiplies it in one thread without vectors: on an EPYC TRL's run of GPT-2 had no result after three minutes,
+  and was stopped.
 
 Medians of the runs, with the least and the most:
 

@@ -102,6 +102,14 @@ describe('the summary of a comparison', () => {
     expect(floors).toMatch(/\| seed 7: .* \| 1\.50 \| 1\.25 \|/);
   });
 
+  it('shows the floors and stages of work that TRL did not do', () => {
+    const alone = ours('seed-7', 2.5, 1, 0, 950);
+    const { ratios, floors, stages } = tables([...rows, alone]);
+    expect(ratios).toMatch(/\| seed 7: .* \| not measured \|/);
+    expect(floors).toMatch(/\| seed 7: .* \| 1\.50 \| 1\.25 \|/);
+    expect(stages).toContain('seed 7: ');
+  });
+
   it('makes a page without holes', () => {
     expect(page(rows)).not.toMatch(/undefined|NaN|Infinity|\[object/);
     expect(page(rows)).toContain('; missed: step, rollout, memory |');

@@ -44,7 +44,7 @@ describe('linear', () => {
     });
   });
 
-  // Where oneDNN has no bfloat16, a weight of more than 4 MB is multiplied in parts.
+  // Where oneDNN has no bfloat16, large weights are multiplied in parts.
   it.each([
     [5, 48, 33],
     [37, 33, 47],
@@ -107,6 +107,9 @@ describe('linear', () => {
         const wide = [x, weight, bias].map((t) => t.to('float64')) as [Tensor, Tensor, Tensor];
         const most = dtype === 'float32' ? 1e-5 : 0.01;
         const ours = packedLinear(x, packed, outputs, bias).to('float64');
+        // Numbers of an input side by side, in place of an output's.
+        const turned = packLinear(weight.t().contiguous().t());
+        expect(distance(packedLinear(x, turned, outputs, bias).to('float64'), ours)).toBe(0);
         expect(distance(ours, libtorchLinear(...wide))).toBeLessThan(most);
         const unbiased = packedLinear(x, packed, outputs).to('float64');
         expect(distance(unbiased, libtorchLinear(wide[0], wide[1], null))).toBeLessThan(most);

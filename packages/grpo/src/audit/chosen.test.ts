@@ -58,3 +58,12 @@ it('takes fewer for a large model, at least one, and in turn two of one prompt a
   for (const weights of [2.4e8, 2.6e8, 4e8, 7e9])
     expect(100 * chosen(0, weights).length).toBeLessThanOrEqual(auditedTokens(weights, 100, 50).tokens);
 });
+
+it('scores completions only, not their prompts', () => {
+  expect(auditedTokens(1e6, 632, 32)).toEqual({
+    longest: 632,
+    tokens: 4 * 632,
+    scored: { longest: 32, all: 4 * 32 },
+  });
+  expect(auditedTokens(1e6, 4000, 3000).scored.longest).toBe(2048);
+});

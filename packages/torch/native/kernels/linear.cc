@@ -1,5 +1,5 @@
-// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: MKL uses
-// AVX-512 on Intel's processors only, and oneDNN, which libtorch has as well, on all of them. Bfloat16: where oneDNN has
+// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: with
+// AVX-512, MKL leaves half of the speed of other makers' processors unused; oneDNN, which libtorch has as well, does not. Bfloat16: where oneDNN has
 // none, libtorch multiplies without vectors, and packed_linear's kernel takes its place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>

@@ -104,7 +104,7 @@ template <class T>
 Arranged addArranging(const at::Tensor& x, int64_t steps) {
   const int64_t count = x.size(0), blocks = (count + PANEL - 1) / PANEL, row = steps * AT_LEVEL(numbersOf<T>)();
   const auto arranged = std::make_shared<Scratch>(blocks * PANEL * row);
-  // Of one level, whatever the cap is when it is performed: `row` depends on it.
+  // The level is chosen now, not when the stage runs: the size of a row depends on it.
   const auto arrangeBlocks = AT_LEVEL(arrange<T>);
   addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
             [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, arranged->data, begin, end); }},
@@ -146,28 +146,6 @@ at::Tensor readable(const at::Tensor& rows) {
   return rows.stride(1) == 1 || rows.stride(0) == 1 ? rows : rows.contiguous();
 }
 
-void multiplyInParts(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
-  using T = at::BFloat16;
-  const int64_t steps = stepsOf(weight), all = (weight.size(0) + PANEL - 1) / PANEL;
-  // Whole groups for each thread: the inputs are read again for each.
-  const int64_t most = std::min(all, roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
-  const auto panels = emptyPanels(most, steps, weight.options());
-  // Tiles read whole rows.
-  const auto arranged = addArranging<T>(level() == Level::amx ? x.contiguous() : readable(x), steps);
-  const auto packRows = AT_LEVEL(pack);
-  const auto rows = readable(weight);
-  for (int64_t first = 0; first < all; first += most) {
-    const int64_t from = first * PANEL, outputs = std::min(most * PANEL, weight.size(0) - from);
-    const auto part = panels.narrow(0, 0, std::min(most, all - first)), some = rows.narrow(0, from, outputs);
-    addStage({part.size(0), packGrain(steps),
-              [=](int64_t begin, int64_t end) { packRows(rowsOf(some), panelsOf(part), begin, end); }},
-             part.nbytes());
-    addMultiplying<T>(arranged, part, bias.defined() ? bias.narrow(0, from, outputs) : bias,
-                      out.narrow(1, from, outputs));
-  }
-  performStages();
-}
-
 }  // namespace
 
 bool panelsServe(const at::Tensor& weight) {
@@ -185,8 +163,26 @@ at::Tensor packPanels(const at::Tensor& weight) {
 }
 
 at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+  using T = at::BFloat16;
+  const int64_t steps = stepsOf(weight), all = (weight.size(0) + PANEL - 1) / PANEL;
+  // Whole groups for each thread: the inputs are read again for each.
+  const int64_t most = std::min(all, roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
+  const auto panels = emptyPanels(most, steps, weight.options());
   auto out = at::empty({x.size(0), weight.size(0)}, x.options());
-  multiplyInParts(x, weight, bias ? *bias : at::Tensor(), out);
+  // Tiles read whole rows.
+  const auto arranged = addArranging<T>(level() == Level::amx ? x.contiguous() : readable(x), steps);
+  const auto packRows = AT_LEVEL(pack);
+  const auto rows = readable(weight);
+  for (int64_t first = 0; first < all; first += most) {
+    const int64_t from = first * PANEL, outputs = std::min(most * PANEL, weight.size(0) - from);
+    const auto part = panels.narrow(0, 0, std::min(most, all - first)), some = rows.narrow(0, from, outputs);
+    addStage({part.size(0), packGrain(steps),
+              [=](int64_t begin, int64_t end) { packRows(rowsOf(some), panelsOf(part), begin, end); }},
+             part.nbytes());
+    addMultiplying<T>(arranged, part, bias && bias->defined() ? bias->narrow(0, from, outputs) : at::Tensor(),
+                      out.narrow(1, from, outputs));
+  }
+  performStages();
   return out;
 }
 
