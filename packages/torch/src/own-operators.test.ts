@@ -44,13 +44,14 @@ describe('linear', () => {
     });
   });
 
-  // Where oneDNN has no bfloat16, large weights are multiplied in parts.
+  // Where oneDNN has no bfloat16, large weights and inputs are multiplied in parts.
   it.each([
     [5, 48, 33],
     [37, 33, 47],
     [300, 70, 130],
     [2, 64, 70_000],
     [9, 5000, 900],
+    [600, 4200, 20],
   ])(
     'of bfloat16, %d rows from %d to %d numbers, is that of float32, with its gradients',
     (rows, from, to) => {

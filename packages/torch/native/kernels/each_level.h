@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "scratch.h"
 #include "stages.h"
 
 namespace grpo {
@@ -46,15 +47,8 @@ struct Product {
   const void* bias;
   void* out;
   int64_t rows, outputs, stride;
-};
-
-// Floats that begin a cache line. Aligned by hand: the C library's own way leaves holes that tensors do not fit into.
-struct Scratch {
-  static constexpr int64_t LINE = 16;
-  const std::unique_ptr<float[]> block;
-  float* const data;
-  explicit Scratch(int64_t count)
-      : block(new float[count + LINE]), data(block.get() + (LINE - reinterpret_cast<uintptr_t>(block.get()) / 4 % LINE)) {}
+  // Results are added to float32 sums that are there.
+  bool adds;
 };
 
 }  // namespace
@@ -68,8 +62,8 @@ namespace grpo {
 namespace {
 
 Rows rowsOf(const at::Tensor& tensor) {
-  return {tensor.data_ptr(),        tensor.size(0),   tensor.size(1),
-          tensor.stride(0),         tensor.stride(1), int64_t(tensor.element_size())};
+  return {tensor.data_ptr(), tensor.size(0),   tensor.size(1),
+          tensor.stride(0),  tensor.stride(1), int64_t(tensor.element_size())};
 }
 
 Panels panelsOf(const at::Tensor& packed) {
@@ -85,9 +79,7 @@ int64_t stepsOf(const at::Tensor& weight) {
   return widthOf(weight.scalar_type()) == 2 ? roundUp((weight.size(1) + 1) / 2, PANEL) : weight.size(1);
 }
 
-at::Tensor emptyPanels(int64_t count, int64_t steps, const at::TensorOptions& options) {
-  return at::empty({count, steps, PANEL, widthOf(c10::typeMetaToScalarType(options.dtype()))}, options);
-}
+int64_t panelsFor(int64_t outputs) { return (outputs + PANEL - 1) / PANEL; }
 
 // Multiplications that are worth a thread's waking.
 constexpr int64_t WORK = 1 << 18;
@@ -101,18 +93,22 @@ struct Arranged {
 };
 
 template <class T>
-Arranged addArranging(const at::Tensor& x, int64_t steps) {
-  const int64_t count = x.size(0), blocks = (count + PANEL - 1) / PANEL, row = steps * AT_LEVEL(numbersOf<T>)();
-  const auto arranged = std::make_shared<Scratch>(blocks * PANEL * row);
+std::shared_ptr<Scratch> spaceFor(int64_t rows, int64_t steps) {
+  return std::make_shared<Scratch>(roundUp(rows, PANEL) * steps * AT_LEVEL(numbersOf<T>)());
+}
+
+template <class T>
+Arranged addArranging(const at::Tensor& x, int64_t steps, const std::shared_ptr<Scratch>& space) {
+  const int64_t count = x.size(0), blocks = panelsFor(count), row = steps * AT_LEVEL(numbersOf<T>)();
   // The level is chosen now, not when the stage runs: the size of a row depends on it.
   const auto arrangeBlocks = AT_LEVEL(arrange<T>);
   addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
-            [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, arranged->data, begin, end); }},
+            [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, space->data, begin, end); }},
            blocks * PANEL * row * 4);
-  return {arranged, row, count};
+  return {space, row, count};
 }
 
-// Results lie side by side in a row of `out`.
+// Results lie side by side in a row of `out`. They are added to it where it is float32 and the weight is not.
 template <class T>
 void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
   const auto multiplyRows = AT_LEVEL(multiply<T>);
@@ -123,10 +119,11 @@ void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tenso
                 const Product job{x.numbers->data + first * x.row,
                                   panelsOf(packed),
                                   bias.defined() ? bias.data_ptr() : nullptr,
-                                  out.data_ptr<T>() + first * stride,
+                                  static_cast<char*>(out.data_ptr()) + first * stride * out.element_size(),
                                   std::min(MOST_ROWS, x.count - first),
                                   out.size(1),
-                                  stride};
+                                  stride,
+                                  out.scalar_type() != packed.scalar_type()};
                 multiplyRows(job, begin, end);
               }
             }},
@@ -135,12 +132,21 @@ void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tenso
 
 template <class T>
 void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
-  addMultiplying<T>(addArranging<T>(x, packed.size(1)), packed, bias, out);
+  const int64_t steps = packed.size(1);
+  addMultiplying<T>(addArranging<T>(x, steps, spaceFor<T>(x.size(0), steps)), packed, bias, out);
 }
 
-// Bytes of a weight that is laid out for one product only: a part, which a cache holds, is multiplied before the next is
-// laid out.
+// What is laid out at a time where a weight serves for one product only: inputs of both sides, numbers of the one, and
+// bytes of the other, which a cache holds.
+constexpr int64_t LOT_INPUTS = 1 << 12;
+constexpr int64_t LOT = 1 << 21;
 constexpr int64_t PART = 1 << 22;
+
+// Rows and columns from so many on.
+at::Tensor block(const at::Tensor& from, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  return from.narrow(0, row, std::min(rows, from.size(0) - row))
+      .narrow(1, column, std::min(columns, from.size(1) - column));
+}
 
 at::Tensor readable(const at::Tensor& rows) {
   return rows.stride(1) == 1 || rows.stride(0) == 1 ? rows : rows.contiguous();
@@ -156,34 +162,49 @@ bool panelsServe(const at::Tensor& weight) {
 
 at::Tensor packPanels(const at::Tensor& weight) {
   const auto rows = readable(weight);
-  const auto packed = emptyPanels((weight.size(0) + PANEL - 1) / PANEL, stepsOf(weight), weight.options());
-  at::parallel_for(0, packed.size(0), packGrain(packed.size(1)),
-                   [&](int64_t begin, int64_t end) { AT_LEVEL(pack)(rowsOf(rows), panelsOf(packed), begin, end); });
+  const auto packed =
+      at::empty({panelsFor(weight.size(0)), stepsOf(weight), PANEL, widthOf(weight.scalar_type())}, weight.options());
+  at::parallel_for(0, packed.size(0), packGrain(packed.size(1)), [&](int64_t begin, int64_t end) {
+    AT_LEVEL(pack)(rowsOf(rows), panelsOf(packed), begin, end);
+  });
   return packed;
 }
 
 at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   using T = at::BFloat16;
-  const int64_t steps = stepsOf(weight), all = (weight.size(0) + PANEL - 1) / PANEL;
+  const int64_t outputs = weight.size(0), inputs = std::min(x.size(1), LOT_INPUTS);
+  const int64_t rows = std::min(x.size(0), std::max(MOST_ROWS, LOT / inputs)),
+                steps = stepsOf(weight.narrow(1, 0, inputs));
   // Whole groups for each thread: the inputs are read again for each.
-  const int64_t most = std::min(all, roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
-  const auto panels = emptyPanels(most, steps, weight.options());
-  auto out = at::empty({x.size(0), weight.size(0)}, x.options());
+  const int64_t most =
+      std::min(panelsFor(outputs), roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
+  const auto panels = at::empty({most * steps * PANEL * 2}, weight.options());
+  const auto space = spaceFor<T>(rows, steps);
+  const auto shift = bias.value_or(at::Tensor());
+  // Inputs that are cut have their sums in float32.
+  const bool cut = inputs < x.size(1);
+  auto out = at::empty({x.size(0), outputs}, cut ? x.options().dtype(at::kFloat) : x.options());
+  if (cut) shift.defined() ? out.copy_(shift.expand_as(out)) : out.zero_();
   // Tiles read whole rows.
-  const auto arranged = addArranging<T>(level() == Level::amx ? x.contiguous() : readable(x), steps);
+  const auto read = level() == Level::amx ? x.contiguous() : readable(x), weights = readable(weight);
   const auto packRows = AT_LEVEL(pack);
-  const auto rows = readable(weight);
-  for (int64_t first = 0; first < all; first += most) {
-    const int64_t from = first * PANEL, outputs = std::min(most * PANEL, weight.size(0) - from);
-    const auto part = panels.narrow(0, 0, std::min(most, all - first)), some = rows.narrow(0, from, outputs);
-    addStage({part.size(0), packGrain(steps),
-              [=](int64_t begin, int64_t end) { packRows(rowsOf(some), panelsOf(part), begin, end); }},
-             part.nbytes());
-    addMultiplying<T>(arranged, part, bias && bias->defined() ? bias->narrow(0, from, outputs) : at::Tensor(),
-                      out.narrow(1, from, outputs));
-  }
+  for (int64_t row = 0; row < x.size(0); row += rows)
+    for (int64_t input = 0; input < x.size(1); input += inputs) {
+      const int64_t some = stepsOf(block(weights, 0, outputs, input, inputs));
+      const auto arranged = addArranging<T>(block(read, row, rows, input, inputs), some, space);
+      for (int64_t first = 0; first < outputs; first += most * PANEL) {
+        const auto from = block(weights, first, most * PANEL, input, inputs);
+        const auto part = panels.narrow(0, 0, panelsFor(from.size(0)) * some * PANEL * 2)
+                              .view({panelsFor(from.size(0)), some, PANEL, 2});
+        addStage({part.size(0), packGrain(some),
+                  [=](int64_t begin, int64_t end) { packRows(rowsOf(from), panelsOf(part), begin, end); }},
+                 part.nbytes());
+        addMultiplying<T>(arranged, part, shift.defined() && !cut ? shift.narrow(0, first, from.size(0)) : at::Tensor(),
+                          block(out, row, rows, first, most * PANEL));
+      }
+    }
   performStages();
-  return out;
+  return cut ? out.to(x.scalar_type()) : out;
 }
 
 at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& packed, int64_t outputs,

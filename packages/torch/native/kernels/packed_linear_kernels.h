@@ -57,8 +57,7 @@ template <bool WIDENED>
 INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
   if (rows.step != 1) {
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t r = 0; r < PANEL; r += LANES)
-        store(to + i * PANEL + r, numberOf<WIDENED>(rows, row + r, first + i));
+      for (int64_t r = 0; r < PANEL; r += LANES) store(to + i * PANEL + r, numberOf<WIDENED>(rows, row + r, first + i));
     return;
   }
   constexpr int64_t SOME = 64;
@@ -141,8 +140,8 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
   }
 }
 
-// A block of P panels with all rows. Meanwhile the next panels come nearer, a share with each of the first tiles: what is
-// fetched at once is waited for.
+// A block of P panels with all rows. Meanwhile the next panels come nearer, a share with each of the first tiles: what
+// is fetched at once is waited for.
 template <class T, int P>
 void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
@@ -164,11 +163,15 @@ INLINE void finish(const Product& job, const float* sums, int64_t stride, int64_
                    int64_t last) {
   const int64_t from = first * PANEL, count = std::min(last * PANEL, job.outputs) - from;
   for (int64_t r = 0; r < rows; ++r) {
-    T* out = static_cast<T*>(job.out) + (row + r) * job.stride + from;
+    const int64_t at = (row + r) * job.stride + from;
     eachVector(count, [&](int64_t i, int64_t some) INLINED {
       Vector sum = load(sums + r * stride + i);
+      if (job.adds) {
+        float* out = static_cast<float*>(job.out) + at + i;
+        return storeFirst(out, sum + loadFirst(out, some), some);
+      }
       if (job.bias) sum += loadFirst(static_cast<const T*>(job.bias) + from + i, some);
-      storeFirst(out + i, sum, some);
+      storeFirst(static_cast<T*>(job.out) + at + i, sum, some);
     });
   }
 }

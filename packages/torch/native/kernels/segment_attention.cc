@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "scores.h"
+#include "scratch.h"
 #include "segment_attention.h"
 
 // forward<T> and backward<T>: each call writes the rows of its part of a family, of its key head and that head's

@@ -13,13 +13,11 @@ constexpr int64_t KEY_BLOCK = 64;
 constexpr int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Rows of zeros, each at the beginning of a cache line.
-struct Matrix {
-  int64_t stride;
-  float* data;
-  Matrix(int64_t rows, int64_t columns)
-      : stride(up(columns, 16)), data(new (std::align_val_t(64)) float[up(rows, 16) * stride]()) {}
-  Matrix(const Matrix&) = delete;
-  ~Matrix() { ::operator delete[](data, std::align_val_t(64)); }
+struct Matrix : Scratch {
+  const int64_t stride;
+  Matrix(int64_t rows, int64_t columns) : Scratch(up(rows, 16) * up(columns, LINE)), stride(up(columns, LINE)) {
+    std::fill(data, data + up(rows, 16) * stride, 0.f);
+  }
   float* row(int64_t i) const { return data + i * stride; }
 };
 
