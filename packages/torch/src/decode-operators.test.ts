@@ -150,6 +150,8 @@ const shapes: [what: string, shape: Shape][] = [
   ['grouped heads, turned', { heads: 8, kvHeads: 2, width: 32, prompts: [64, 17], rows: [[1, 3], [0, 63], [1, 16]], turned: true }],
   ['seven heads a key head', { heads: 7, kvHeads: 1, width: 16, prompts: [5], rows: [[0, 1]], turned: true }],
   ['normed and turned', { heads: 4, kvHeads: 2, width: 128, prompts: [33, 1, 16], rows: [[2, 31], [0, 32], [1, 0], [0, 5]], norms: true, turned: true }],
+  ['tiles of several rows', { heads: 6, kvHeads: 2, width: 40, prompts: [20, 5], rows: [[0, 3], [0, 60], [1, 9], [0, 0], [0, 16], [0, 15], [1, 2]], turned: true }],
+  ['tiles of rows behind one window', { heads: 2, kvHeads: 2, width: 16, prompts: [40], rows: [[0, 3], [0, 3], [0, 19], [0, 3], [0, 19], [0, 50], [0, 3], [0, 3]], options: { window: 20 } }],
   ['an odd width, no prompt', { heads: 2, kvHeads: 1, width: 3, prompts: [0], rows: [[0, 0], [0, 40]] }],
   ['a width between vectors', { heads: 6, kvHeads: 2, width: 24, prompts: [40], rows: [[0, 20], [0, 21]], norms: true, turned: true }],
   ['heads of 256, normed and turned', { heads: 4, kvHeads: 1, width: 256, prompts: [33], rows: [[0, 31], [0, 5]], norms: true, turned: true }],
@@ -215,11 +217,14 @@ describe('decode attention', () => {
     });
   });
 
-  it('gives a row the same among others and alone, to the last bit', () => {
+  it.each([
+    [8, { window: 18, softcap: 3 }],
+    [6, {}],
+    [2, {}],
+  ])('gives a row of %d heads the same among others and alone, to the last bit: %o', (heads, options) => {
     tidy(() => {
-      const rows: Shape['rows'] = [[1, 30], [0, 3], [0, 20], [1, 5]]; // biome-ignore format: a table
-      const options = { window: 18, softcap: 3 };
-      const a = decoding({ heads: 8, kvHeads: 2, width: 48, prompts: [20, 37], rows, options }, 'bfloat16');
+      const rows: Shape['rows'] = [[1, 30], [0, 3], [0, 20], [1, 5], [0, 17]]; // biome-ignore format: a table
+      const a = decoding({ heads, kvHeads: 2, width: 48, prompts: [20, 37], rows, options }, 'bfloat16');
       const all = attend(a);
       for (const i of rows.keys()) {
         const of = (x: Tensor) => x.narrow(0, i, 1);

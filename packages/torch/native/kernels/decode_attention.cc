@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Row {
   int64_t index, place, prompt, promptLength, length;
 };
 
+// Rows that see the same keys of one prompt.
+struct Group {
+  int64_t first, count;
+};
+
 struct Cache {
   void *keys, *values;
   int64_t blocks;
@@ -31,8 +37,9 @@ struct Attention {
   int64_t queryStride, keyStride, valueStride;
   Cache own, prompt;
   const Row* rows;
+  const Group* groups;
   void* out;
-  // Query heads, key heads, numbers a head, those with padding to whole vectors, and those that are turned.
+  // Groups, query heads, key heads, numbers a head, those with padding to whole vectors, and those that are turned.
   int64_t count, heads, kvHeads, width, padded, turned;
   float eps;
   // Whether the norms' factors are float32, whatever the others are.
@@ -99,6 +106,24 @@ std::vector<Row> rowsOf(const at::Tensor& table, const at::Tensor& ownKeys, cons
   return rows;
 }
 
+// Neighbours that fill tiles of four queries, where a row has so many to a key head.
+std::vector<Group> groupsOf(const std::vector<Row>& rows, int64_t shared, bool windows) {
+  const int64_t most = 4 / std::gcd<int64_t>(4, shared);
+  std::vector<Group> groups;
+  for (const auto& row : rows) {
+    const auto joins = [&](const Row& first) {
+      return row.prompt == first.prompt && row.promptLength == first.promptLength &&
+             (!windows || row.length == first.length);
+    };
+    const int64_t at = &row - rows.data();
+    if (!groups.empty() && groups.back().count < most && joins(rows[groups.back().first]))
+      ++groups.back().count;
+    else
+      groups.push_back({at, 1});
+  }
+  return groups;
+}
+
 at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, at::Tensor& ownKeys,
                            at::Tensor& ownValues, const at::Tensor& promptKeys, const at::Tensor& promptValues,
                            const at::Tensor& table, const OptionalTensor& cosine, const OptionalTensor& sine,
@@ -132,6 +157,8 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
   checkScores(factor, window, softcap);
   const float scale = factor ? float(*factor) : 1 / std::sqrt(float(width));
   const auto rows = std::make_shared<const std::vector<Row>>(rowsOf(table, ownKeys, promptKeys, n));
+  const int64_t heads = query.size(1) / width;
+  const auto groups = std::make_shared<const std::vector<Group>>(groupsOf(*rows, heads / kvHeads, window > 0));
   auto out = at::empty({n, query.size(1)}, query.options());
   int64_t longest = 0, tokens = 0;
   for (const auto& row : *rows) {
@@ -139,8 +166,8 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
     longest = std::max(longest, row.promptLength + row.length + 2 * KEY_BLOCK);
     tokens += window == 0 ? seen : std::min(window, seen);
   }
-  const int64_t heads = query.size(1) / width, scratch = 4 * (2 * padded + longest) + KEY_BLOCK;
-  const int64_t workEach = n == 0 ? 1 : tokens / n * padded * heads / kvHeads;
+  const int64_t scratch = 4 * (2 * padded + longest) + KEY_BLOCK, count = int64_t(groups->size());
+  const int64_t workEach = n == 0 ? 1 : tokens / count * padded * heads / kvHeads;
   const auto perform = [=](auto kind, int64_t begin, int64_t end) {
     const auto data = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; };
     const Attention job{data(query),
@@ -156,8 +183,9 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                         {data(ownKeys), data(ownValues), ownKeys.size(2)},
                         {data(promptKeys), data(promptValues), promptKeys.size(2)},
                         rows->data(),
+                        groups->data(),
                         data(out),
-                        n,
+                        count,
                         heads,
                         kvHeads,
                         width,
@@ -172,7 +200,7 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
     AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data()->numbers);
   };
   forDType(query, [&](auto kind) {
-    addStage({n * kvHeads, grainOf(workEach / 4), [=](int64_t begin, int64_t end) { perform(kind, begin, end); }},
+    addStage({count * kvHeads, grainOf(workEach / 4), [=](int64_t begin, int64_t end) { perform(kind, begin, end); }},
              out.nbytes());
   });
   return out;

@@ -29,6 +29,15 @@ INLINE void readHead(const Attention& job, const T* from, const void* norm, int6
   });
 }
 
+// Calls run(Q, first) for four of so many queries at a time, and for two and one of the rest.
+template <class Run>
+INLINE void inFours(int64_t count, const Run& run) {
+  int64_t first = 0;
+  for (; first + 4 <= count; first += 4) run(std::integral_constant<int, 4>(), first);
+  if (first + 2 <= count) run(std::integral_constant<int, 2>(), first), first += 2;
+  if (first < count) run(std::integral_constant<int, 1>(), first);
+}
+
 // Scores of Q queries, `padded` numbers each, with the keys of B vectors from vector `first` on.
 template <int Q, int B, class T>
 INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, int64_t first, float* scores,
@@ -56,8 +65,7 @@ INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, int64
 
 // The same for all blocks: [Q, stride]. Several vectors at a time, to have enough sums under way.
 template <int Q, class T>
-INLINE void scoreBlocks(const float* queries, int64_t padded, const T* keys, int64_t blocks, float* scores,
-                        int64_t stride) {
+void scoreBlocks(const float* queries, int64_t padded, const T* keys, int64_t blocks, float* scores, int64_t stride) {
   constexpr int MOST = 8 / Q;
   const int64_t vectors = blocks * (KEY_BLOCK / LANES);
   int64_t first = 0;
@@ -101,8 +109,7 @@ INLINE void addColumns(const float* weights, int64_t stride, const T* values, in
 }
 
 template <int Q, class T>
-INLINE void addValues(const float* weights, int64_t stride, const T* values, int64_t length, int64_t padded,
-                      float* out) {
+void addValues(const float* weights, int64_t stride, const T* values, int64_t length, int64_t padded, float* out) {
   constexpr int C = Q == 4 ? 2 : 4;
   int64_t at = 0;
   for (; at + C * LANES <= padded; at += C * LANES)
@@ -143,44 +150,71 @@ INLINE Part partOf(int64_t length, int64_t behind, const Attention& job) {
   return {block, (length + KEY_BLOCK - 1) / KEY_BLOCK - block, past - block * KEY_BLOCK, length - block * KEY_BLOCK};
 }
 
-// Q query heads of one key head.
+// Q queries of one key head: those of the rows' heads from the `first` on, row after row. The rows see the same keys of
+// one prompt, so these are read once for all.
 template <int Q, class T>
-INLINE void attendHeads(const Attention& job, const Row& row, int64_t kvHead, int64_t head, float* scratch) {
-  const int64_t padded = job.padded;
-  const Part prompt = partOf(row.promptLength, row.length + 1, job), own = partOf(row.length + 1, 0, job);
-  const int64_t stride = (prompt.blocks + own.blocks) * KEY_BLOCK, ownStart = prompt.blocks * KEY_BLOCK;
-  float *queries = scratch, *sums = queries + Q * padded, *scores = sums + Q * padded;
-  const T* from = static_cast<const T*>(job.query) + row.index * job.queryStride + head * job.width;
+INLINE void attendQueries(const Attention& job, const Row* rows, int64_t kvHead, int64_t first, float* scratch) {
+  const int64_t padded = job.padded, shared = job.heads / job.kvHeads;
+  const Row& some = rows[first / shared];
+  const Part prompt = partOf(some.promptLength, some.length + 1, job);
+  const int64_t ownStart = prompt.blocks * KEY_BLOCK;
+  const Row* rowOf[Q];
+  Part own[Q];
+  int64_t stride = ownStart;
   for (int q = 0; q < Q; ++q) {
-    readHead(job, from + q * job.width, job.queryNorm, row.index, queries + q * padded);
+    rowOf[q] = rows + (first + q) / shared;
+    own[q] = partOf(rowOf[q]->length + 1, 0, job);
+    stride = std::max(stride, ownStart + own[q].blocks * KEY_BLOCK);
+  }
+  float *queries = scratch, *sums = queries + Q * padded, *scores = sums + Q * padded;
+  const auto headOf = [&](int q) INLINED { return kvHead * shared + (first + q) % shared; };
+  for (int q = 0; q < Q; ++q) {
+    const T* from = static_cast<const T*>(job.query) + rowOf[q]->index * job.queryStride + headOf(q) * job.width;
+    readHead(job, from, job.queryNorm, rowOf[q]->index, queries + q * padded);
     for (int64_t i = 0; i < padded; i += LANES)
       store(queries + q * padded + i, load(queries + q * padded + i) * job.scale);
   }
-  const int64_t promptAt =
-      ((row.prompt * job.kvHeads + kvHead) * job.prompt.blocks + prompt.block) * KEY_BLOCK * padded;
-  const int64_t ownAt = ((row.place * job.kvHeads + kvHead) * job.own.blocks + own.block) * KEY_BLOCK * padded;
+  // Calls run(Q, first) for the queries of each row.
+  const auto ofEachRow = [&](const auto& run) INLINED {
+    for (int q = 0, end; q < Q; q = end) {
+      for (end = q + 1; end < Q && rowOf[end] == rowOf[q]; ++end) {}
+      inFours(end - q, [&](auto count, int64_t from) INLINED { run(count, q + from); });
+    }
+  };
+  const auto at = [&](const Cache& cache, int64_t place, const Part& part) INLINED {
+    return ((place * job.kvHeads + kvHead) * cache.blocks + part.block) * KEY_BLOCK * padded;
+  };
+  const int64_t promptAt = at(job.prompt, some.prompt, prompt);
   scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.prompt.keys) + promptAt, prompt.blocks, scores, stride);
-  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.own.keys) + ownAt, own.blocks, scores + ownStart, stride);
+  ofEachRow([&](auto count, int64_t q) INLINED {
+    scoreBlocks<count>(queries + q * padded, padded,
+                       static_cast<const T*>(job.own.keys) + at(job.own, rowOf[q]->place, own[q]), own[q].blocks,
+                       scores + q * stride + ownStart, stride);
+  });
   if (job.softcap > 0) capScores(scores, Q * stride, job.softcap);
   float totals[Q];
   for (int q = 0; q < Q; ++q) {
     float* all = scores + q * stride;
     std::fill(all, all + prompt.first, LEAST);
-    std::fill(all + prompt.end, all + ownStart + own.first, LEAST);
-    std::fill(all + ownStart + own.end, all + stride, LEAST);
+    std::fill(all + prompt.end, all + ownStart + own[q].first, LEAST);
+    std::fill(all + ownStart + own[q].end, all + stride, LEAST);
     totals[q] = weigh(all, stride);
   }
   std::fill(sums, sums + Q * padded, 0.f);
-  const auto add = [&](const float* weights, const T* values, const Part& part) INLINED {
-    addValues<Q>(weights + part.first, stride, values + part.first * padded, part.end - part.first, padded, sums);
-  };
-  add(scores, static_cast<const T*>(job.prompt.values) + promptAt, prompt);
-  add(scores + ownStart, static_cast<const T*>(job.own.values) + ownAt, own);
-  T* out = static_cast<T*>(job.out) + (row.index * job.heads + head) * job.width;
-  for (int q = 0; q < Q; ++q)
-    eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
-      storeFirst(out + q * job.width + i, load(sums + q * padded + i) / totals[q], count);
-    });
+  addValues<Q>(scores + prompt.first, stride,
+               static_cast<const T*>(job.prompt.values) + promptAt + prompt.first * padded, prompt.end - prompt.first,
+               padded, sums);
+  ofEachRow([&](auto count, int64_t q) INLINED {
+    const Part& part = own[q];
+    const T* values = static_cast<const T*>(job.own.values) + at(job.own, rowOf[q]->place, part) + part.first * padded;
+    addValues<count>(scores + q * stride + ownStart + part.first, stride, values, part.end - part.first, padded,
+                     sums + q * padded);
+  });
+  for (int q = 0; q < Q; ++q) {
+    T* out = static_cast<T*>(job.out) + (rowOf[q]->index * job.heads + headOf(q)) * job.width;
+    eachVector(job.width, [&](int64_t i, int64_t count)
+                              INLINED { storeFirst(out + i, load(sums + q * padded + i) / totals[q], count); });
+  }
 }
 
 template <class T>
@@ -194,17 +228,16 @@ INLINE void writeToken(const Attention& job, const Row& row, int64_t kvHead, flo
   std::copy(value, value + job.width, static_cast<T*>(job.own.values) + at + row.length * padded);
 }
 
-// A task is a row and a key head; those of one key head are neighbours, and among them the rows of one prompt.
+// A task is a key head of a group of rows; those of one key head are neighbours, and among them the groups of one
+// prompt.
 template <class T>
 void attend(const Attention& job, int64_t begin, int64_t end, float* scratch) {
-  const int64_t shared = job.heads / job.kvHeads;
   for (int64_t task = begin; task < end; ++task) {
-    const Row& row = job.rows[task % job.count];
-    const int64_t kvHead = task / job.count, first = kvHead * shared;
-    writeToken<T>(job, row, kvHead, scratch);
-    int64_t head = 0;
-    for (; head + 4 <= shared; head += 4) attendHeads<4, T>(job, row, kvHead, first + head, scratch);
-    for (; head + 2 <= shared; head += 2) attendHeads<2, T>(job, row, kvHead, first + head, scratch);
-    if (head < shared) attendHeads<1, T>(job, row, kvHead, first + head, scratch);
+    const Group& group = job.groups[task % job.count];
+    const Row* rows = job.rows + group.first;
+    const int64_t kvHead = task / job.count;
+    for (int64_t r = 0; r < group.count; ++r) writeToken<T>(job, rows[r], kvHead, scratch);
+    inFours(group.count * (job.heads / job.kvHeads),
+            [&](auto count, int64_t first) INLINED { attendQueries<count, T>(job, rows, kvHead, first, scratch); });
   }
 }

@@ -27,9 +27,9 @@ struct RowOf {
 
 // What a thread needs for one row after the other.
 struct Scratch {
-  // What is drawn of each block weighs; and of a row that truncates the sum of each block, and the largest number of
-  // each of its columns.
-  std::vector<double> blocks, sums;
+  // The sum of each block, and what is drawn of it weighs; and of a row that truncates the largest number of each of
+  // its columns.
+  std::vector<double> sums, blocks;
   std::vector<float> maxima;
   // Numbers near a bound, of this turn of the search and of the one before.
   std::vector<float> near, before;
@@ -69,46 +69,31 @@ INLINE int64_t compress(float* to, Vector x, uint32_t mask) {
 #endif
 }
 
-// logSum is NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞. With `maxima` the largest
-// numbers of each block are written there, and its sum to `sums`.
+// logSum is NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞. The sum of each block is
+// written to `sums`, and with `maxima` its largest numbers there.
 INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima, double* sums) {
   Vector most = broadcast(LEAST);
   Integers bad{};
-  if (maxima) {
-    for (int64_t start = 0; start < vocab; start += BLOCK, maxima += LANES) {
-      Vector own = broadcast(LEAST);
-      eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
-        const Vector x = row.at(start + i, count);
-        bad |= (Integers)(x != x);
-        own = larger(x, own);
-      });
-      store(maxima, own);
-      most = larger(own, most);
-    }
-  } else {
-    eachVector(vocab, [&](int64_t i, int64_t count) INLINED {
-      const Vector x = row.at(i, count);
+  for (int64_t start = 0; start < vocab; start += BLOCK) {
+    Vector own = broadcast(LEAST);
+    eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+      const Vector x = row.at(start + i, count);
       bad |= (Integers)(x != x);
-      most = larger(x, most);
+      own = larger(x, own);
     });
+    if (maxima) store(maxima + start / BLOCK * LANES, own);
+    most = larger(own, most);
   }
   int32_t nan = 0;
   for (int64_t i = 0; i < LANES; ++i) nan |= bad[i];
   const float largest = maximumOf(most);
   if (nan || std::isinf(largest)) return {largest, std::numeric_limits<float>::quiet_NaN(), 0};
   double sum = 0;
-  if (maxima) {
-    for (int64_t start = 0; start < vocab; start += BLOCK) {
-      Doubles own{};
-      eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
-        addTo(own, exponential(row.at(start + i, count) - largest));
-      });
-      sum += sums[start / BLOCK] = sumOf(own);
-    }
-  } else {
-    Doubles all{};
-    eachVector(vocab, [&](int64_t i, int64_t count) INLINED { addTo(all, exponential(row.at(i, count) - largest)); });
-    sum = sumOf(all);
+  for (int64_t start = 0; start < vocab; start += BLOCK) {
+    Doubles own{};
+    eachVector(std::min(BLOCK, vocab - start),
+               [&](int64_t i, int64_t count) INLINED { addTo(own, exponential(row.at(start + i, count) - largest)); });
+    sum += sums[start / BLOCK] = sumOf(own);
   }
   return {largest, float(std::log(sum)), sum};
 }
@@ -119,19 +104,16 @@ INLINE void addMass(Doubles& sum, float* numbers, int64_t n, float largest) {
   for (int64_t i = 0; i < n; i += LANES) addTo(sum, exponential(load(numbers + i) - largest));
 }
 
-INLINE Vector probabilities(const RowOf& row, const Normalizer& by, int64_t i, int64_t count) {
-  return exponential((row.at(i, count) - by.largest) - by.logSum);
-}
-
 struct Drawn {
   int64_t token;
-  // Of all probabilities, which are rounded.
+  // Of all weights.
   double total;
 };
 
-// The first token at which the sum of weights is above u × their total; blocks has the sum of each block.
-template <class Weights>
-INLINE Drawn invert(int64_t vocab, double u, const std::vector<double>& blocks, const Weights& weights) {
+// The first token at which the sum of weights e^(x − largest), of the numbers from the bound on, is above u × their
+// total; blocks has the sum of each block.
+INLINE Drawn invert(const RowOf& row, float bound, float largest, int64_t vocab, double u,
+                    const std::vector<double>& blocks) {
   double total = 0;
   for (const double sum : blocks) total += sum;
   const double wanted = u * total;
@@ -143,25 +125,16 @@ INLINE Drawn invert(int64_t vocab, double u, const std::vector<double>& blocks, 
   int64_t token = block * BLOCK;
   for (int64_t i = block * BLOCK; i < std::min(vocab, (block + 1) * BLOCK); i += LANES) {
     float p[LANES];
-    store(p, weights(i, std::min<int64_t>(LANES, vocab - i)));
-    for (int64_t j = 0; j < std::min<int64_t>(LANES, vocab - i); ++j) {
+    const int64_t count = std::min<int64_t>(LANES, vocab - i);
+    const Vector x = row.at(i, count);
+    store(p, x >= bound ? exponential(x - largest) : Vector{});
+    for (int64_t j = 0; j < count; ++j) {
       if (p[j] > 0) token = i + j;
       before += p[j];
       if (before > wanted) return {token, total};
     }
   }
   return {token, total};
-}
-
-INLINE Drawn drawWhole(const RowOf& row, const Normalizer& by, int64_t vocab, double u, Scratch& scratch) {
-  for (int64_t start = 0; start < vocab; start += BLOCK) {
-    Doubles sum{};
-    eachVector(std::min(BLOCK, vocab - start),
-               [&](int64_t i, int64_t count) INLINED { addTo(sum, probabilities(row, by, start + i, count)); });
-    scratch.blocks[start / BLOCK] = sumOf(sum);
-  }
-  return invert(vocab, u, scratch.blocks,
-                [&](int64_t i, int64_t count) INLINED { return probabilities(row, by, i, count); });
 }
 
 // Weights by which bounds are found: of top-k each token's is 1, of top-p its probability times a constant.
@@ -310,12 +283,8 @@ INLINE float leastKept(const RowOf& row, int64_t vocab, const Normalizer& by, co
   return bound;
 }
 
-// As drawWhole, of the numbers from the bound on, which are marked.
+// Of the numbers from the bound on, which are marked.
 INLINE Drawn drawKept(const RowOf& row, float bound, float largest, int64_t vocab, double u, Scratch& scratch) {
-  const auto weights = [&](int64_t i, int64_t count) INLINED {
-    const Vector x = row.at(i, count);
-    return x >= bound ? exponential(x - largest) : Vector{};
-  };
   float some[BLOCK + 2 * LANES];
   for (int64_t start = 0; start < vocab; start += BLOCK) {
     const int64_t block = start / BLOCK, size = std::min(BLOCK, vocab - start);
@@ -340,7 +309,7 @@ INLINE Drawn drawKept(const RowOf& row, float bound, float largest, int64_t voca
     addMass(sum, some, others, largest);
     scratch.blocks[block] = leaves ? std::max(0.0, scratch.sums[block] - sumOf(sum)) : sumOf(sum);
   }
-  return invert(vocab, u, scratch.blocks, weights);
+  return invert(row, bound, largest, vocab, u, scratch.blocks);
 }
 
 INLINE int64_t likeliest(const RowOf& row, float largest, int64_t vocab) {
@@ -367,16 +336,13 @@ INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
   if (rules.mayEnd == 0) allowed.forbidden = job.forbidden;
   const bool isPlain = allowed.logits == plain.logits && !allowed.forbidden;
   float* maxima = nullptr;
-  double* sums = nullptr;
   if (rules.truncates()) {
-    scratch.sums.resize(blocksOf(vocab));
-    sums = scratch.sums.data();
     scratch.maxima.resize(blocksOf(vocab) * LANES);
     scratch.kept.resize(blocksOf(vocab) * (BLOCK / 64));
     maxima = scratch.maxima.data();
   }
-  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr, sums);
-  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima, sums);
+  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr, scratch.sums.data());
+  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima, scratch.sums.data());
   const auto logProb = [&](const RowOf& row, const Normalizer& by, int64_t token) {
     return (row.at(token) - by.largest) - by.logSum;
   };
@@ -394,10 +360,8 @@ INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
     sampled = float((allowed.at(token) - ofAllowed.largest) - std::log(drawn.total));
     if (job.support) encodeSet(scratch.kept, job.support[r]);
   } else {
-    const Drawn drawn = drawWhole(allowed, ofAllowed, vocab, job.uniforms[r], scratch);
-    token = drawn.token;
-    sampled =
-        isPlain ? logProb(plain, ofPlain, token) : float(logProb(allowed, ofAllowed, token) - std::log(drawn.total));
+    token = invert(allowed, -FLT_MAX, ofAllowed.largest, vocab, job.uniforms[r], scratch.sums).token;
+    sampled = logProb(allowed, ofAllowed, token);
   }
   job.tokens[r] = token;
   job.logprobs[r] = logProb(plain, ofPlain, token);
@@ -406,6 +370,7 @@ INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
 
 void drawRows(const Draws& job, int64_t begin, int64_t end) {
   Scratch scratch;
+  scratch.sums.resize(blocksOf(job.vocab));
   scratch.blocks.resize(blocksOf(job.vocab));
   for (int64_t r = begin; r < end; ++r) drawRow(job, r, scratch);
 }
