@@ -44,18 +44,23 @@ export function draw(logits: Tensor, rows: readonly RowRules[], forbidden?: Tens
   return drawByOperators(logits, rows, forbidden);
 }
 
+/** Numbers that the operator takes for each row. */
+const RULES = 8;
+
 /** All rows in one operator. */
 function drawTogether(logits: Tensor, rows: readonly RowRules[], forbidden: Tensor | undefined): Draw {
-  const rules = rows.flatMap(({ options, mayEnd }) => [
-    ...[options.temperature, options.topK, options.topP, options.minP],
-    ...[options.repetitionPenalty, options.presencePenalty, options.frequencyPenalty, mayEnd ? 1 : 0],
-  ]);
-  const uniforms = rows.map(({ uniform }) => uniform);
+  const rules = new Float64Array(rows.length * RULES);
+  for (const [i, { options, mayEnd }] of rows.entries()) {
+    const { temperature, topK, topP, minP, repetitionPenalty, presencePenalty, frequencyPenalty } = options;
+    const penalties = [repetitionPenalty, presencePenalty, frequencyPenalty];
+    rules.set([temperature, topK, topP, minP, ...penalties, mayEnd ? 1 : 0], i * RULES);
+  }
+  const uniforms = Float64Array.from(rows, ({ uniform }) => uniform);
   const keeps = rows.some(({ options }) => options.keepSupport && truncates(options));
   const [tokens, logprobs, sampled, bytes, lengths] = drawTokens(
     logits,
-    tensor(uniforms, undefined, { dtype: 'float64' }),
-    tensor(rules, [rows.length, rules.length / rows.length], { dtype: 'float64' }),
+    tensor(uniforms),
+    tensor(rules, [rows.length, RULES]),
     { forbidden: forbidden ?? null, support: keeps, ...generatedOf(rows) },
   );
   const all = keeps ? bytes.toBytes() : undefined;
