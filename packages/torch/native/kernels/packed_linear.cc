@@ -138,7 +138,7 @@ void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
 
 // What is laid out at a time where a weight serves for one product only: inputs of both sides, numbers of the one, and
 // bytes of the other, which a cache holds.
-constexpr int64_t LOT_INPUTS = 1 << 12;
+constexpr int64_t LOT_INPUTS = 1 << 13;
 constexpr int64_t LOT = 1 << 21;
 constexpr int64_t PART = 1 << 22;
 
