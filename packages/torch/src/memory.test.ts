@@ -97,6 +97,20 @@ describe('more memory than there is', () => {
       expect(isOutOfMemory(errorOf(exhaust))).toBe(true);
     expect(isOutOfMemory(errorOf(() => x.view([2])))).toBe(false);
     expect(isOutOfMemory(new Error('out of memory'))).toBe(false);
+  });
+
+  it.runIf(process.platform === 'linux')('goes back to the system from between tensors', () => {
+    const large = [];
+    const small = [];
+    for (let i = 0; i < 8; i++) {
+      large.push(ones([2 ** 22]));
+      small.push(ones([16]));
+    }
+    const before = process.memoryUsage().rss;
+    for (const x of large) x.dispose();
     emptyCache();
+    // 134 MB were freed.
+    expect(before - process.memoryUsage().rss).toBeGreaterThan(100e6);
+    for (const x of small) x.dispose();
   });
 });

@@ -18,7 +18,7 @@ export function memory(): { tensors: number; bytes: number } {
   return native.memory();
 }
 
-/** Gives device memory that the allocator holds back to the device. */
+/** Gives memory that the allocators hold and nobody uses back to the system and the device. */
 export function emptyCache(): void {
   native.emptyCache();
 }

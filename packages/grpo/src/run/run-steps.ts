@@ -1,4 +1,4 @@
-import { memory } from '@grpo/torch';
+import { emptyCache, memory } from '@grpo/torch';
 import type { Finding } from '../doctor/finding.js';
 import { findingLine } from '../doctor/finding-line.js';
 import { evalCompletionRow } from '../evaluation/eval-completion.js';
@@ -166,6 +166,8 @@ async function evaluateRun({
   watch,
 }: Run): Promise<EvalResult> {
   const result = await evaluate(model, task, { ...config.eval, sampling, sample }, config.seed, watch);
+  // It leaves holes that the tensors of training do not fit into.
+  emptyCache();
   // Of these requests no step tells.
   for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
   const { examples: _, completions, ...scores } = result;

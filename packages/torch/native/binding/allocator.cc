@@ -85,4 +85,10 @@ void useAllocator() {
   c10::SetCPUAllocator(&allocator, /*priority=*/1);
 }
 
+void trimHeap() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace grpo

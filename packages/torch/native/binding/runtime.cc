@@ -85,9 +85,10 @@ napi_value synchronize(napi_env env, const Arguments&) {
 
 napi_value mpsAvailable(napi_env env, const Arguments&) { return toJs(env, at::hasMPS()); }
 
-// Gives the cached blocks of the device's allocator back to the device. Where libtorch has no call for it, its
+// Gives what the allocators hold back to the system and the device. Where libtorch has no call for the latter, its
 // allocator does so by itself before it says that memory is short.
 napi_value emptyCache(napi_env env, const Arguments&) {
+  trimHeap();
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
   if (at::getAccelerator(/*checked=*/false) && at::accelerator::deviceCount() > 0) at::accelerator::emptyCache();
 #endif
