@@ -44,7 +44,7 @@ describe('linear', () => {
     });
   });
 
-  // Where oneDNN has no bfloat16, large weights and inputs are multiplied in parts.
+  // Without oneDNN's bfloat16, a large product is computed in parts of its outputs, rows and inputs.
   it.each([
     [5, 48, 33],
     [37, 33, 47],

@@ -18,7 +18,7 @@ export function memory(): { tensors: number; bytes: number } {
   return native.memory();
 }
 
-/** Gives memory that the allocators hold and nobody uses back to the system and the device. */
+/** Returns free memory of the allocators to the system and the device. */
 export function emptyCache(): void {
   native.emptyCache();
 }

@@ -166,9 +166,9 @@ async function evaluateRun({
   watch,
 }: Run): Promise<EvalResult> {
   const result = await evaluate(model, task, { ...config.eval, sampling, sample }, config.seed, watch);
-  // It leaves holes that the tensors of training do not fit into.
+  // An evaluation leaves holes in the heap that training's tensors do not fit into.
   emptyCache();
-  // Of these requests no step tells.
+  // Evaluation requests are not part of any step's report.
   for (const text of takeJudgeReports(task.rewards).alarms) watcher.note?.(text);
   const { examples: _, completions, ...scores } = result;
   const { step } = progress;

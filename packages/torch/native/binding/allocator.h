@@ -5,7 +5,7 @@ namespace grpo {
 // Makes ours the allocator of CPU tensors; earlier ones are freed as they were made.
 void useAllocator();
 
-// Gives free memory of the C library's heap back to the system, also from between tensors, where the library can.
+// Returns free pages of the C library's heap to the system, also those between tensors. Only glibc has a call for it.
 void trimHeap();
 
 }  // namespace grpo

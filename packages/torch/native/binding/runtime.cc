@@ -85,7 +85,7 @@ napi_value synchronize(napi_env env, const Arguments&) {
 
 napi_value mpsAvailable(napi_env env, const Arguments&) { return toJs(env, at::hasMPS()); }
 
-// Gives what the allocators hold back to the system and the device. Where libtorch has no call for the latter, its
+// Returns free memory of the allocators to the system and the device. Where libtorch has no call for the device, its
 // allocator does so by itself before it says that memory is short.
 napi_value emptyCache(napi_env env, const Arguments&) {
   trimHeap();

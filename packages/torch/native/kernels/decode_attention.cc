@@ -106,7 +106,7 @@ std::vector<Row> rowsOf(const at::Tensor& table, const at::Tensor& ownKeys, cons
   return rows;
 }
 
-// Neighbours that fill tiles of four queries, where a row has so many to a key head.
+// Splits rows into groups of neighbours whose queries fill tiles of four; `shared` query heads have one key head.
 std::vector<Group> groupsOf(const std::vector<Row>& rows, int64_t shared, bool windows) {
   const int64_t most = 4 / std::gcd<int64_t>(4, shared);
   std::vector<Group> groups;

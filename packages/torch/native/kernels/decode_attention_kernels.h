@@ -29,7 +29,7 @@ INLINE void readHead(const Attention& job, const T* from, const void* norm, int6
   });
 }
 
-// Calls run(Q, first) for four of so many queries at a time, and for two and one of the rest.
+// Calls run(Q, first) for four queries at a time, then for two and for one of the rest.
 template <class Run>
 INLINE void inFours(int64_t count, const Run& run) {
   int64_t first = 0;
@@ -150,8 +150,8 @@ INLINE Part partOf(int64_t length, int64_t behind, const Attention& job) {
   return {block, (length + KEY_BLOCK - 1) / KEY_BLOCK - block, past - block * KEY_BLOCK, length - block * KEY_BLOCK};
 }
 
-// Q queries of one key head: those of the rows' heads from the `first` on, row after row. The rows see the same keys of
-// one prompt, so these are read once for all.
+// Computes Q queries of one key head, from query `first` on, row by row. The rows share the prompt's keys, which are
+// read once.
 template <int Q, class T>
 INLINE void attendQueries(const Attention& job, const Row* rows, int64_t kvHead, int64_t first, float* scratch) {
   const int64_t padded = job.padded, shared = job.heads / job.kvHeads;

@@ -27,8 +27,8 @@ struct RowOf {
 
 // What a thread needs for one row after the other.
 struct Scratch {
-  // The sum of each block, and what is drawn of it weighs; and of a row that truncates the largest number of each of
-  // its columns.
+  // Sums of a row's blocks, and of what truncation leaves of them; then also the largest number of each block's
+  // columns.
   std::vector<double> sums, blocks;
   std::vector<float> maxima;
   // Numbers near a bound, of this turn of the search and of the one before.
@@ -283,7 +283,7 @@ INLINE float leastKept(const RowOf& row, int64_t vocab, const Normalizer& by, co
   return bound;
 }
 
-// Of the numbers from the bound on, which are marked.
+// Draws from the numbers from the bound on, and marks them.
 INLINE Drawn drawKept(const RowOf& row, float bound, float largest, int64_t vocab, double u, Scratch& scratch) {
   float some[BLOCK + 2 * LANES];
   for (int64_t start = 0; start < vocab; start += BLOCK) {

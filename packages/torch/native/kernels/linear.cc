@@ -1,6 +1,6 @@
-// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: with
-// AVX-512, MKL leaves half of the speed of other makers' processors unused; oneDNN, which libtorch has as well, does not. Bfloat16: where oneDNN has
-// none, libtorch multiplies without vectors, and packed_linear's kernel takes its place.
+// grpo::linear: like aten::linear, forward and backward, but for two products that libtorch is slow at. Float32: on
+// other makers' processors with AVX-512, MKL runs at half of the speed of oneDNN, which libtorch has as well. Bfloat16:
+// where oneDNN has none, libtorch multiplies without vectors, and packed_linear's kernel takes its place.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,8 +19,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The table of float32 products, GFLOP/s, of training shapes with two threads, forward and for a weight's gradient: on a
-// Xeon with AMX MKL does 200 to 330, oneDNN 290 to 310 and 130 to 250; on an EPYC with AVX-512 MKL does 160 to 190,
+// The table of float32 products, GFLOP/s, of training shapes with two threads, forward and for a weight's gradient: on
+// a Xeon with AMX MKL does 200 to 330, oneDNN 290 to 310 and 130 to 250; on an EPYC with AVX-512 MKL does 160 to 190,
 // oneDNN 300 to 400; on an EPYC with AVX2 MKL does 125 to 170 and 140 to 170, oneDNN 120 to 155 and 90 to 130. It is
 // fixed, since a choice by the clock could change between a run and its resumption.
 bool leavesVectorsUnused() {

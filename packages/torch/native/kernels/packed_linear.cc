@@ -47,7 +47,7 @@ struct Product {
   const void* bias;
   void* out;
   int64_t rows, outputs, stride;
-  // Results are added to float32 sums that are there.
+  // Adds the results to the float32 numbers in `out`.
   bool adds;
 };
 
@@ -108,7 +108,7 @@ Arranged addArranging(const at::Tensor& x, int64_t steps, const std::shared_ptr<
   return {space, row, count};
 }
 
-// Results lie side by side in a row of `out`. They are added to it where it is float32 and the weight is not.
+// Writes the results of a row side by side, or adds them where `out` is float32 and the weight is not.
 template <class T>
 void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
   const auto multiplyRows = AT_LEVEL(multiply<T>);
@@ -136,13 +136,13 @@ void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
   addMultiplying<T>(addArranging<T>(x, steps, spaceFor<T>(x.size(0), steps)), packed, bias, out);
 }
 
-// What is laid out at a time where a weight serves for one product only: inputs of both sides, numbers of the one, and
-// bytes of the other, which a cache holds.
+// A weight that serves one product is laid out in parts, and so is x. The largest part has LOT_INPUTS inputs of either,
+// LOT numbers of x, and PART bytes of the weight, which a cache holds.
 constexpr int64_t LOT_INPUTS = 1 << 13;
 constexpr int64_t LOT = 1 << 21;
 constexpr int64_t PART = 1 << 22;
 
-// Rows and columns from so many on.
+// A block of a matrix; it ends where the matrix does.
 at::Tensor block(const at::Tensor& from, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   return from.narrow(0, row, std::min(rows, from.size(0) - row))
       .narrow(1, column, std::min(columns, from.size(1) - column));
@@ -181,22 +181,22 @@ at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10
   const auto panels = at::empty({most * steps * PANEL * 2}, weight.options());
   const auto space = spaceFor<T>(rows, steps);
   const auto shift = bias.value_or(at::Tensor());
-  // Inputs that are cut have their sums in float32.
+  // Several parts of the inputs are added up in float32.
   const bool cut = inputs < x.size(1);
   auto out = at::empty({x.size(0), outputs}, cut ? x.options().dtype(at::kFloat) : x.options());
   if (cut) shift.defined() ? out.copy_(shift.expand_as(out)) : out.zero_();
   // Tiles read whole rows.
-  const auto read = level() == Level::amx ? x.contiguous() : readable(x), weights = readable(weight);
+  const auto readableX = level() == Level::amx ? x.contiguous() : readable(x), weights = readable(weight);
   const auto packRows = AT_LEVEL(pack);
   for (int64_t row = 0; row < x.size(0); row += rows)
     for (int64_t input = 0; input < x.size(1); input += inputs) {
-      const int64_t some = stepsOf(block(weights, 0, outputs, input, inputs));
-      const auto arranged = addArranging<T>(block(read, row, rows, input, inputs), some, space);
+      const int64_t partSteps = stepsOf(block(weights, 0, outputs, input, inputs));
+      const auto arranged = addArranging<T>(block(readableX, row, rows, input, inputs), partSteps, space);
       for (int64_t first = 0; first < outputs; first += most * PANEL) {
         const auto from = block(weights, first, most * PANEL, input, inputs);
-        const auto part = panels.narrow(0, 0, panelsFor(from.size(0)) * some * PANEL * 2)
-                              .view({panelsFor(from.size(0)), some, PANEL, 2});
-        addStage({part.size(0), packGrain(some),
+        const auto part = panels.narrow(0, 0, panelsFor(from.size(0)) * partSteps * PANEL * 2)
+                              .view({panelsFor(from.size(0)), partSteps, PANEL, 2});
+        addStage({part.size(0), packGrain(partSteps),
                   [=](int64_t begin, int64_t end) { packRows(rowsOf(from), panelsOf(part), begin, end); }},
                  part.nbytes());
         addMultiplying<T>(arranged, part, shift.defined() && !cut ? shift.narrow(0, first, from.size(0)) : at::Tensor(),
