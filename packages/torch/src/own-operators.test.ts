@@ -56,7 +56,9 @@ describe('linear', () => {
     'of bfloat16, %d rows from %d to %d numbers, is that of float32, with its gradients',
     (rows, from, to) => {
       tidy(() => {
-        const narrow = [random(rows, from), random(to, from), random(to)].map((t) => t.to('bfloat16'));
+        // As large as the sums, or the bound would not notice that it is missing.
+        const bias = random(to).mul(Math.sqrt(from));
+        const narrow = [random(rows, from), random(to, from), bias].map((t) => t.to('bfloat16'));
         const wide = narrow.map((t) => t.to('float32'));
         for (const input of [...narrow, ...wide]) input.requiresGrad = true;
         const [ours, exact] = [narrow, wide].map(([x, weight, bias]) => linear(x!, weight!, bias!));
