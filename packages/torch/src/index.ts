@@ -13,6 +13,7 @@ export { type DType, dtypeSize } from './dtype.js';
 export * from './generated/ops.js';
 export { Generator, getRngState, manualSeed, setRngState } from './generator.js';
 export { type JoinOptions, PeerError, ProcessGroup } from './process-group.js';
+export { Recording } from './recording.js';
 export * from './runtime.js';
 export { keep, tidy } from './scope.js';
 export { takeSignal, watchSignals } from './signals.js';

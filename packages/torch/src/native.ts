@@ -6,6 +6,7 @@ import { SetupError } from './setup/run.js';
 
 declare const tensorBrand: unique symbol;
 declare const generatorBrand: unique symbol;
+declare const recordingBrand: unique symbol;
 declare const graphBrand: unique symbol;
 declare const groupBrand: unique symbol;
 
@@ -17,6 +18,11 @@ export interface TensorHandle {
 /** A random number generator as the addon hands it out. */
 export interface GeneratorHandle {
   readonly [generatorBrand]: true;
+}
+
+/** Recorded calls as the addon hands them out. */
+export interface RecordingHandle {
+  readonly [recordingBrand]: true;
 }
 
 /** A CUDA graph as the addon hands it out. */
@@ -82,6 +88,9 @@ interface NativeAddon {
   memory(): { tensors: number; bytes: number };
   resolve(name: string, overload: string): ResolvedOperator | null;
   call(id: number, ...args: unknown[]): unknown;
+  record(inputs: readonly TensorHandle[], body: () => TensorHandle): RecordingHandle;
+  replay(recording: RecordingHandle, inputs: readonly TensorHandle[]): TensorHandle;
+  disposeRecording(recording: RecordingHandle): void;
   mark(tensor: TensorHandle): void;
   backward(
     tensors: TensorHandle[],

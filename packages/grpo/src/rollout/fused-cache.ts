@@ -1,4 +1,4 @@
-import { decodeAttention, keep, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
+import { decodeAttention, keep, Recording, type Tensor, tensor, tidy, zeros } from '@grpo/torch';
 import { BLOCK, blocksOf, JOINING } from '../memory/decoding.js';
 import { type Decoder, type DecodingDecoder, type PackedTokens, scoresOf } from '../models/index.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
@@ -42,6 +42,9 @@ export class FusedCache implements DecodingCache {
   /** Places of the prompts that joined last. */
   #joined: number[] = [];
 
+  /** A decode step, recorded. */
+  #step: { decoder: DecodingDecoder; calls: Recording } | undefined;
+
   constructor(private readonly decoder: Pick<Decoder, 'config' | 'dtype' | 'device'>) {}
 
   join(prompts: readonly SharedPrompt[]): void {
@@ -82,22 +85,15 @@ export class FusedCache implements DecodingCache {
         .copy_(k_PKD.narrow(0, whole * BLOCK, rest).permute([1, 2, 0]));
   }
 
-  hidden(decoder: DecodingDecoder, tokens: PackedTokens): Tensor {
+  hidden(decoder: DecodingDecoder, { ids_N, positions_N }: PackedTokens): Tensor {
     const table = this.#rows.flatMap(({ place, prompt, promptLength, length }) => [
       place,
       prompt,
       promptLength,
       length,
     ]);
-    const rows = tensor(table, [this.#rows.length, 4], { dtype: 'int64' });
-    const { config } = this.decoder;
-    const hidden = decoder.decode(tokens, (layer, [q, k, v], { rotation, queryNorm, keyNorm }) => {
-      const [own, prompt] = [this.#own[layer]!, this.#prompts[layer]!];
-      const [cos, sin] = rotation ? [rotation.cos, rotation.sin] : [null, null];
-      const stored = [own.keys, own.values, prompt.keys, prompt.values] as const;
-      const scores = scoresOf(config, layer);
-      return decodeAttention(q, k, v, ...stored, rows, cos, sin, queryNorm, keyNorm, config.normEps, scores);
-    });
+    const rows_N4 = tensor(table, [this.#rows.length, 4], { dtype: 'int64' });
+    const hidden = this.#stepOf(decoder).run(ids_N, positions_N, rows_N4);
     for (const row of this.#rows) row.length++;
     return hidden;
   }
@@ -111,9 +107,50 @@ export class FusedCache implements DecodingCache {
   }
 
   dispose(): void {
+    this.#forgetStep();
     for (const stored of [...this.#prompts, ...this.#own]) disposeStored(stored);
     [this.#prompts, this.#own, this.#rows] = [[], [], []];
     [this.#promptRoom, this.#ownRoom] = [NONE, NONE];
+  }
+
+  /** A step of this decoder on the tensors that are there, whatever rows have places in them. */
+  #stepOf(decoder: DecodingDecoder): Recording {
+    if (this.#step?.decoder !== decoder) {
+      this.#forgetStep();
+      const calls = new Recording((ids_N, positions_N, rows_N4) =>
+        this.#compute(decoder, { ids_N, positions_N }, rows_N4),
+      );
+      this.#step = { decoder, calls };
+    }
+    return this.#step!.calls;
+  }
+
+  #compute(decoder: DecodingDecoder, tokens: PackedTokens, rows_N4: Tensor): Tensor {
+    const { config } = this.decoder;
+    return decoder.decode(tokens, (layer, [q, k, v], { rotation, queryNorm, keyNorm }) => {
+      const [own, prompt] = [this.#own[layer]!, this.#prompts[layer]!];
+      const [cos, sin] = rotation ? [rotation.cos, rotation.sin] : [null, null];
+      const stored = [own.keys, own.values, prompt.keys, prompt.values] as const;
+      const scores = scoresOf(config, layer);
+      return decodeAttention(
+        q,
+        k,
+        v,
+        ...stored,
+        rows_N4,
+        cos,
+        sin,
+        queryNorm,
+        keyNorm,
+        config.normEps,
+        scores,
+      );
+    });
+  }
+
+  #forgetStep(): void {
+    this.#step?.calls.dispose();
+    this.#step = undefined;
   }
 
   /** Moves what is there into larger places, unless there are enough free ones. */
@@ -134,6 +171,8 @@ export class FusedCache implements DecodingCache {
       ),
     };
     if (fits(prompts, this.#promptRoom) && fits(own, this.#ownRoom)) return;
+    // It uses the tensors that are freed here.
+    this.#forgetStep();
     // Where some join others, more will: they find places to spare.
     const spare = there.length > 0 ? JOINING : 1;
     this.#promptRoom = { ...prompts, count: Math.ceil(spare * prompts.count) };

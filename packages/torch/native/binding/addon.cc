@@ -36,6 +36,7 @@ NAPI_MODULE_INIT() {
   try {
     grpo::registerStorage(env, exports);
     grpo::registerDispatch(env, exports);
+    grpo::registerRecording(env, exports);
     grpo::registerAutograd(env, exports);
     grpo::registerRuntime(env, exports);
     grpo::registerSignals(env, exports);

@@ -6,6 +6,7 @@
 
 #include "../kernels/stages.h"
 #include "convert.h"
+#include "recording.h"
 
 namespace grpo {
 namespace {
@@ -79,7 +80,10 @@ napi_value call(napi_env env, const Arguments& args) {
       throw std::invalid_argument("argument '" + formal[i].name() + "' is missing");
   }
   if (!canWait) performStages();
+  torch::jit::Stack given;
+  if (isRecording()) given = stack;
   handle.callBoxed(stack);
+  if (isRecording()) recordCall(handle, canWait, given, stack);
   if (inPlace || stack.empty()) return undefined(env);
   if (stack.size() == 1) return fromIValue(env, stack[0]);
   napi_value results = arrayOf(env, stack.size());

@@ -148,6 +148,7 @@ void define(napi_env env, napi_value exports, const char* name) {
 
 void registerStorage(napi_env env, napi_value exports);
 void registerDispatch(napi_env env, napi_value exports);
+void registerRecording(napi_env env, napi_value exports);
 void registerAutograd(napi_env env, napi_value exports);
 void registerRuntime(napi_env env, napi_value exports);
 void registerSignals(napi_env env, napi_value exports);

@@ -6,6 +6,7 @@
 
 #include "../kernels/stages.h"
 #include "handle.h"
+#include "recording.h"
 
 namespace grpo {
 namespace {
@@ -64,6 +65,7 @@ napi_value arrayBufferOf(napi_env env, size_t size) {
 
 // toBytes(tensor) → an ArrayBuffer with a copy of its elements in row-major order
 napi_value toBytes(napi_env env, const Arguments& args) {
+  TORCH_CHECK(!isRecording(), "a tensor's numbers cannot be read while calls are recorded");
   performStages();
   at::Tensor t = tensorOf(env, args[0]).detach().cpu();
   t = (t.layout() == at::kStrided ? t : t.to_dense()).contiguous();
