@@ -61,13 +61,26 @@ INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t cou
     return;
   }
   constexpr int64_t SOME = 64;
-  alignas(64) float some[PANEL][SOME], turned[SOME][PANEL];
-  for (int64_t from = 0; from < count; from += SOME) {
-    const int64_t many = std::min(SOME, count - from);
-    for (int64_t r = 0; r < PANEL; ++r) readNumbers<WIDENED>(rows, row + r, first + from, SOME, some[r]);
+  const auto turn = [](const float* from, int64_t stride, float* to) INLINED {
     for (int64_t r = 0; r < PANEL; r += LANES)
-      for (int64_t i = 0; i < SOME; i += LANES) transpose(some[r] + i, SOME, turned[i] + r, PANEL);
-    std::memcpy(to + from * PANEL, turned, many * PANEL * sizeof(float));
+      for (int64_t i = 0; i < SOME; i += LANES) transpose(from + r * stride + i, stride, to + i * PANEL + r, PANEL);
+  };
+  alignas(64) float some[PANEL * SOME], turned[SOME * PANEL];
+  const int64_t bytes = rows.stride * rows.bytes;
+  // Where whole numbers of four bytes are there, they are read where they lie.
+  const bool whole = !WIDENED && row + PANEL <= rows.count && bytes % sizeof(float) == 0;
+  const int64_t there = whole ? rows.inputs * rows.bytes / sizeof(float) : 0;
+  const char* start = static_cast<const char*>(rows.data) + row * bytes;
+  for (int64_t from = 0; from < count; from += SOME) {
+    const int64_t many = std::min(SOME, count - from), place = first + from;
+    float* out = many == SOME ? to + from * PANEL : turned;
+    if (place + SOME <= there) {
+      turn(reinterpret_cast<const float*>(start) + place, bytes / sizeof(float), out);
+    } else {
+      for (int64_t r = 0; r < PANEL; ++r) readNumbers<WIDENED>(rows, row + r, place, SOME, some + r * SOME);
+      turn(some, SOME, out);
+    }
+    if (many < SOME) std::memcpy(to + from * PANEL, turned, many * PANEL * sizeof(float));
   }
 }
 
