@@ -79,7 +79,9 @@ describe('Recording', () => {
   it('refuses what it cannot make again', () => {
     const x = tensor([1, 2]);
     const refused = (body: (x: Tensor) => Tensor) => () => new Recording(body).run(x);
-    expect(refused((x) => x.mul(x.toNumbers()[0]!))).toThrow('cannot be read while calls are recorded');
+    expect(refused((x) => x.mul(x.toNumbers()[0]!))).toThrow("a tensor's numbers cannot be read");
+    expect(refused((x) => x.add(1).mul(x.numel))).toThrow("a tensor's shape cannot be read");
+    expect(refused((x) => x.add(x.add(1).size(0)))).toThrow("a tensor's shape cannot be read");
     expect(refused(() => tensor(new Float32Array(1)))).toThrow('not computed while calls were recorded');
     expect(refused((x) => new Recording((y) => y.add(1)).run(x))).toThrow('being recorded already');
     expect(refused((x) => x.add(unsafe.call('aten::item', x.sum()) as number))).toThrow('more than tensors');

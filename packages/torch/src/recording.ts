@@ -6,14 +6,14 @@ import { handleOf, Tensor } from './tensor.js';
  * Calls of operators that JavaScript makes once. After that they are made without it, for other inputs: a call from JavaScript
  * takes some microseconds, which is as long as a small operator's work.
  *
- * Shapes may differ from one time to the next. Numbers, and tensors that are neither inputs nor computed from them, are
- * what they were when the calls were recorded; such tensors are held until `dispose`.
+ * Shapes may differ from one time to the next. Tensors that are neither inputs nor computed from them are the same each time,
+ * with what is in them then, and are held until `dispose`.
  */
 export class Recording {
   #handle: RecordingHandle | undefined;
   #disposed = false;
 
-  /** @param compute - what is recorded: it reads no tensor's numbers */
+  /** @param compute - what is recorded. It reads neither numbers nor shapes of its inputs and of what it computes of them. */
   constructor(private readonly compute: (...inputs: Tensor[]) => Tensor) {}
 
   /** The result for these inputs; the first time by `compute`. */

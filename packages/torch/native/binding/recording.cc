@@ -209,6 +209,11 @@ napi_value disposeRecording(napi_env env, const Arguments& args) {
 
 bool isRecording() { return recorder() != nullptr; }
 
+void refuseWhileRecording(const at::Tensor& tensor, const char* what) {
+  TORCH_CHECK(!isRecording() || !recorder()->placeOf(tensor), "a tensor's ", what,
+              " cannot be read while calls are recorded: another time it is another");
+}
+
 void recordCall(const c10::OperatorHandle& handle, bool waits, const torch::jit::Stack& arguments,
                 const torch::jit::Stack& results) {
   recorder()->add(handle, waits, arguments, results);

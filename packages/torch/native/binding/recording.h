@@ -10,6 +10,9 @@ namespace grpo {
 // Whether this thread's calls are being recorded.
 bool isRecording();
 
+// For a tensor that is recorded: what JavaScript reads of it may not decide what it calls.
+void refuseWhileRecording(const at::Tensor& tensor, const char* what);
+
 // Adds a call to the recording; stages may wait while it is made if it `waits`.
 void recordCall(const c10::OperatorHandle& handle, bool waits, const torch::jit::Stack& arguments,
                 const torch::jit::Stack& results);

@@ -65,7 +65,7 @@ napi_value arrayBufferOf(napi_env env, size_t size) {
 
 // toBytes(tensor) → an ArrayBuffer with a copy of its elements in row-major order
 napi_value toBytes(napi_env env, const Arguments& args) {
-  TORCH_CHECK(!isRecording(), "a tensor's numbers cannot be read while calls are recorded");
+  refuseWhileRecording(tensorOf(env, args[0]), "numbers");
   performStages();
   at::Tensor t = tensorOf(env, args[0]).detach().cpu();
   t = (t.layout() == at::kStrided ? t : t.to_dense()).contiguous();
@@ -77,6 +77,7 @@ napi_value toBytes(napi_env env, const Arguments& args) {
 }
 
 napi_value shape(napi_env env, const Arguments& args) {
+  refuseWhileRecording(tensorOf(env, args[0]), "shape");
   auto sizes = tensorOf(env, args[0]).sizes();
   napi_value array = arrayOf(env, sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) check(env, napi_set_element(env, array, i, toJs(env, int64_t(sizes[i]))));
