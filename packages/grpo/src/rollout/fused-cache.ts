@@ -41,7 +41,6 @@ export class FusedCache implements DecodingCache {
   #rows: Row[] = [];
   /** Places of the prompts that joined last. */
   #joined: number[] = [];
-
   /** A decode step, recorded. */
   #step: { decoder: DecodingDecoder; calls: Recording } | undefined;
 
@@ -131,20 +130,9 @@ export class FusedCache implements DecodingCache {
       const [own, prompt] = [this.#own[layer]!, this.#prompts[layer]!];
       const [cos, sin] = rotation ? [rotation.cos, rotation.sin] : [null, null];
       const stored = [own.keys, own.values, prompt.keys, prompt.values] as const;
+      const turning = [cos, sin, queryNorm, keyNorm] as const;
       const scores = scoresOf(config, layer);
-      return decodeAttention(
-        q,
-        k,
-        v,
-        ...stored,
-        rows_N4,
-        cos,
-        sin,
-        queryNorm,
-        keyNorm,
-        config.normEps,
-        scores,
-      );
+      return decodeAttention(q, k, v, ...stored, rows_N4, ...turning, config.normEps, scores);
     });
   }
 
