@@ -1,6 +1,6 @@
 import { native, type RecordingHandle } from './native.js';
 import { tidy } from './scope.js';
-import { handleOf, Tensor } from './tensor.js';
+import { forgetShape, handleOf, Tensor } from './tensor.js';
 
 /**
  * Calls of operators that JavaScript makes once. After that they are made without it, for other inputs: a call from JavaScript
@@ -21,6 +21,8 @@ export class Recording {
     if (this.#disposed) throw new Error('the recording is disposed');
     const handles = inputs.map(handleOf);
     if (this.#handle) return new Tensor(native.replay(this.#handle, handles));
+    // One that was read before would be known.
+    for (const input of inputs) forgetShape(input);
     let result: Tensor | undefined;
     this.#handle = native.record(handles, () => {
       result = tidy(() => this.compute(...inputs));

@@ -16,18 +16,6 @@
 namespace grpo {
 namespace {
 
-std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array) {
-  uint32_t n;
-  check(env, napi_get_array_length(env, array, &n));
-  std::vector<at::Tensor> tensors;
-  for (uint32_t i = 0; i < n; ++i) {
-    napi_value element;
-    check(env, napi_get_element(env, array, i, &element));
-    tensors.push_back(isNullish(env, element) ? at::Tensor() : tensorOf(env, element));
-  }
-  return tensors;
-}
-
 // An exception in JavaScript that autograd passes on, as it does any std::exception.
 struct CallbackFailed : std::runtime_error {
   CallbackFailed() : std::runtime_error("the callback of the backward pass failed") {}

@@ -93,6 +93,18 @@ at::Tensor& tensorOf(napi_env env, napi_value value) {
   return *t;
 }
 
+std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array) {
+  uint32_t n;
+  check(env, napi_get_array_length(env, array, &n));
+  std::vector<at::Tensor> tensors;
+  for (uint32_t i = 0; i < n; ++i) {
+    napi_value element;
+    check(env, napi_get_element(env, array, i, &element));
+    tensors.push_back(isNullish(env, element) ? at::Tensor() : tensorOf(env, element));
+  }
+  return tensors;
+}
+
 at::Generator* generatorIn(napi_env env, napi_value value) {
   auto* box = boxIn<GeneratorBox>(env, value, kGenerator);
   return box ? &box->generator : nullptr;

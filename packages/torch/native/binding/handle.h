@@ -2,6 +2,8 @@
 #pragma once
 #include <ATen/ATen.h>
 
+#include <vector>
+
 #include "napi.h"
 
 namespace grpo {
@@ -12,6 +14,8 @@ napi_value wrap(napi_env env, at::Generator generator);
 at::Tensor* tensorIn(napi_env env, napi_value value);
 bool isDisposed(napi_env env, napi_value value);
 at::Tensor& tensorOf(napi_env env, napi_value value);
+// Those of an array; null and undefined are tensors that are not defined.
+std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array);
 at::Generator* generatorIn(napi_env env, napi_value value);
 // Lets go of the tensor now; the empty box goes with the garbage collector.
 void release(napi_env env, napi_value value);

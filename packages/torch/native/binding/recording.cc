@@ -126,18 +126,6 @@ Recording& recordingOf(napi_env env, napi_value value) {
   return *recording;
 }
 
-std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array) {
-  uint32_t count;
-  check(env, napi_get_array_length(env, array, &count));
-  std::vector<at::Tensor> tensors;
-  for (uint32_t i = 0; i < count; ++i) {
-    napi_value element;
-    check(env, napi_get_element(env, array, i, &element));
-    tensors.push_back(tensorOf(env, element));
-  }
-  return tensors;
-}
-
 // record(inputs, body) → a recording of the operators that body calls; body gives its result
 napi_value record(napi_env env, const Arguments& args) {
   TORCH_CHECK(!isRecording(), "calls are being recorded already");
