@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
 import { meanInterval, wilson } from '../maths/interval.js';
+import { type StageProgress, Watch } from '../progress/watch.js';
 import { plainSampling, sample } from '../rollout/index.js';
 import { tinyModel } from '../run/tiny-model.test.helper.js';
 import type { Task } from '../tasks/task.js';
@@ -91,6 +92,20 @@ describe('evaluate', () => {
     }
     expect(await evaluate(model, task, options, SEED)).toEqual(result);
     expect(new Set(sampled.map(({ text }) => text)).size).toBeGreaterThan(20);
+  });
+
+  it('computes each prompt once, and all completions together', async () => {
+    const model = await tinyModel();
+    const seen: StageProgress[] = [];
+    await evaluate(model, stubTask(), options, SEED, new Watch({ progress: (at) => seen.push(at) }));
+    const ofPrompts = seen.filter(({ unit }) => unit === 'prompt tokens');
+    const tokens = stubTask()
+      .eval.slice(0, 10)
+      .reduce((sum, { prompt }) => sum + model.tokenizer.encode(prompt as string).length, 0);
+    expect(ofPrompts.map(({ total }) => total)).toEqual(ofPrompts.map(() => tokens));
+    // Once for each layer.
+    expect(ofPrompts).toHaveLength(model.decoder.config.layers);
+    expect(seen.find(({ stage, unit }) => stage === 'evaluation' && unit === 'completions')!.total).toBe(40);
   });
 
   it('counts failures of rewards and makes no number of them', async () => {

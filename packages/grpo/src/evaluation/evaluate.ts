@@ -47,8 +47,9 @@ const EVAL_STREAM = -1;
 const EXAMPLES = 3;
 
 /**
- * Evaluates on the first `limit` held-out problems: once greedily and, with `samples`, at `temperature`. With equal
- * seeds, models draw from the same streams, so that two evaluations of a run differ by the model alone.
+ * Evaluates on the first `limit` held-out problems: once greedily and, with `samples`, at `temperature`, each prompt
+ * computed once. With equal seeds, models draw from the same streams, so that two evaluations of a run differ by the
+ * model alone.
  *
  * @throws UserError when the task has no held-out problems, or a prompt does not fit the model; Abandoned
  */
@@ -66,14 +67,20 @@ export async function evaluate(
     });
   }
   const prompts = renderProblems(model, problems);
+  // The greedy one last: it needs no place in the random streams.
+  const temperatures = [...Array<number>(samples).fill(temperature), 0];
+  const requests = prompts.map(({ ids }, problem) => ({
+    ids,
+    count: temperatures.length,
+    keys: [EVAL_STREAM, problem],
+    temperatures,
+  }));
   const plain = { ...sampling, keepSupport: false };
-  const run = async (decoding: EvalCompletion['decoding'], count: number, options: SamplingOptions) => {
-    const requests = prompts.map(({ ids }, problem) => ({ ids, count, keys: [EVAL_STREAM, problem] }));
-    const groups = await sample(model, requests, options, seed, watch.named('evaluation'));
-    return grade(task, { problems, prompts, groups, decoding }, watch);
-  };
-  const greedy = await run('greedy', 1, { ...plain, temperature: 0 });
-  const sampled = samples > 0 ? await run('sampled', samples, { ...plain, temperature }) : undefined;
+  const groups = await sample(model, requests, plain, seed, watch.named('evaluation'));
+  const gradeAll = (decoding: EvalCompletion['decoding'], of: (group: Completion[]) => Completion[]) =>
+    grade(task, { problems, prompts, groups: groups.map(of), decoding }, watch);
+  const greedy = await gradeAll('greedy', (group) => group.slice(samples));
+  const sampled = samples > 0 ? await gradeAll('sampled', (group) => group.slice(0, samples)) : undefined;
   return {
     problems: problems.length,
     greedy: greedy.score,

@@ -22,11 +22,11 @@ export class Sampling {
   constructor(
     private readonly model: Model,
     requests: readonly GroupRequest[],
-    private readonly options: SamplingOptions,
-    private readonly seed: number,
+    options: SamplingOptions,
+    seed: number,
     private readonly weights: PublishedWeights,
   ) {
-    const rows = splitRequests(requests, options.maxNewTokens, model.decoder.config.maxPositions);
+    const rows = splitRequests(requests, options, seed, model.decoder.config.maxPositions);
     this.groups = requests.map(() => []);
     this.waiting = SamplingTask.all(rows);
     this.total = rows.length;
@@ -38,11 +38,12 @@ export class Sampling {
    * @throws UserError: the prompt is given up; the signal's reason
    */
   async attempt(server: PooledServer, task: SamplingTask, signal: AbortSignal): Promise<void> {
-    const { model, options, seed, weights } = this;
-    const { prompt, count, limit, keys } = task;
-    const request = { prompt, count, limit, options, endIds: model.endIds, seed, keys };
+    const { model, weights } = this;
+    const { prompt, limit, options, seed } = task.request;
+    const { keys, asked } = task;
+    const request = { prompt, count: asked.length, limit, options, endIds: model.endIds, seed, keys };
     try {
-      this.#take(server, task, await server.generate(request, weights, signal));
+      this.#take(server, task, asked, await server.generate(request, weights, signal));
     } catch (error) {
       signal.throwIfAborted();
       const isKnown = [NoAnswer, Refusal, WrongAnswer].some((kind) => error instanceof kind);
@@ -53,23 +54,31 @@ export class Sampling {
     if (task.wanted.size > 0) this.waiting.unshift(task);
   }
 
-  #take(server: PooledServer, task: SamplingTask, answers: readonly RemoteCompletion[]): void {
-    const { model, options } = this;
-    const { group, prompt, limit, wanted, count } = task;
+  #take(
+    server: PooledServer,
+    task: SamplingTask,
+    asked: readonly number[],
+    answers: readonly RemoteCompletion[],
+  ): void {
+    const { model } = this;
+    const { group, prompt, limit, options } = task.request;
+    const { wanted } = task;
+    const count = asked.length;
     if (answers.length > count)
       throw new WrongAnswer(`${count} completions were asked for, ${answers.length} came`);
     let unusable: [index: number, why: string] | undefined;
     for (const answer of answers) {
-      if (!wanted.has(answer.index)) continue;
+      const index = asked[answer.index];
+      if (index === undefined || !wanted.has(index)) continue;
       const checked = checkCompletion(answer, { model, prompt, limit, options });
       if (checked === 'another prompt') throw anotherPrompt(server, answer, prompt);
       if (typeof checked === 'string') {
-        unusable ??= [answer.index, checked];
+        unusable ??= [index, checked];
         continue;
       }
-      wanted.delete(answer.index);
+      wanted.delete(index);
       const source = { server: server.name, weightVersion: this.weights.version };
-      this.groups[group]![answer.index] = { ...checked, source };
+      this.groups[group]![index] = { ...checked, source };
       this.done++;
       this.tokens += checked.ids.length;
     }

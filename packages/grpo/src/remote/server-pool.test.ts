@@ -138,6 +138,23 @@ describe('a pool of servers', () => {
       expect(asked.filter(({ path }) => /completions|generate/.test(path))).toHaveLength(2);
   });
 
+  it.each(ENGINES)('asks %s for greedy completions beside others, and for no more', async (engine) => {
+    const [server] = await startServers(1);
+    await using pool = poolOf(engine);
+    await pool.publish(weightsOf(tempFolder(), 0), new Watch());
+    const temperatures = [1, 1, 0];
+    const mixed = requests.map((request) => ({ ...request, temperatures }));
+    const groups = await pool.sample(mixed, options, SEED, new Watch());
+    // A greedy completion is the only one of its request, whatever its place here.
+    for (const [place, group] of groups.entries())
+      expect(group.map(({ ids }) => ids)).toEqual([0, 1, 0].map((index) => completionAt(place, index).ids));
+    const asked = server!.asked.flatMap(({ path, body }) =>
+      /completions|generate/.test(path) ? [(body.sampling_params ?? body) as Record<string, unknown>] : [],
+    );
+    const counts = asked.map(({ temperature, n }) => `${n} at ${temperature}`);
+    expect(counts.sort()).toEqual([...Array(4).fill('1 at 0'), ...Array(4).fill('2 at 1')]);
+  });
+
   it.each(cases)('by %s survives %s', async (engine, fault) => {
     const [server] = await startServers(1);
     const root = tempFolder();

@@ -1,4 +1,5 @@
 import { UserError } from '../errors/user-error.js';
+import type { SamplingOptions } from './completion.js';
 
 /** A prompt and the number of its completions. */
 export interface GroupRequest {
@@ -9,9 +10,11 @@ export interface GroupRequest {
   keys: readonly number[];
   /** Longest of each completion, in tokens, where they are not all `maxNewTokens`. */
   limits?: readonly number[];
+  /** Temperature of each, where they are not all the options' own. */
+  temperatures?: readonly number[];
 }
 
-/** A request for one completion. */
+/** A request for one completion, with all that its draws depend on. */
 export interface CompletionRequest {
   group: number;
   index: number;
@@ -19,6 +22,8 @@ export interface CompletionRequest {
   keys: readonly number[];
   /** In tokens; at least 1. */
   limit: number;
+  options: SamplingOptions;
+  seed: number;
 }
 
 /**
@@ -29,10 +34,11 @@ export interface CompletionRequest {
  */
 export function splitRequests(
   requests: readonly GroupRequest[],
-  maxNewTokens: number,
+  options: SamplingOptions,
+  seed: number,
   maxPositions: number,
 ): CompletionRequest[] {
-  return requests.flatMap(({ ids, count, keys, limits }, group) => {
+  return requests.flatMap(({ ids, count, keys, limits, temperatures }, group) => {
     if (ids.length === 0) {
       throw new UserError(`prompt ${group + 1} has no tokens: there is nothing to continue`, {
         hint: 'leave out empty prompts, or begin them with the BOS token',
@@ -46,8 +52,9 @@ export function splitRequests(
     }
     const room = maxPositions - ids.length;
     return Array.from({ length: count }, (_, index) => {
-      const limit = Math.min(limits?.[index] ?? maxNewTokens, room);
-      return { group, index, prompt: ids, keys, limit };
+      const limit = Math.min(limits?.[index] ?? options.maxNewTokens, room);
+      const temperature = temperatures?.[index] ?? options.temperature;
+      return { group, index, prompt: ids, keys, limit, options: { ...options, temperature }, seed };
     });
   });
 }

@@ -1,16 +1,9 @@
 import type { Model } from '../models/index.js';
-import type { SamplingOptions } from './completion.js';
 import type { CompletionRequest } from './completion-requests.js';
 import { endingOf } from './stop.js';
 
-/** A request for one completion, with all that its draws depend on. */
-export interface DecodingRequest extends CompletionRequest {
-  options: SamplingOptions;
-  seed: number;
-}
-
 /** A completion in the making; its place in the cache is its place among the active ones. */
-export interface DecodingRow extends DecodingRequest {
+export interface DecodingRow extends CompletionRequest {
   ids: number[];
   logprobs: number[];
   sampledLogprobs: number[];
@@ -21,7 +14,7 @@ export interface DecodingRow extends DecodingRequest {
 }
 
 /** A row without tokens. */
-export function rowOf(request: DecodingRequest, model: Model): DecodingRow {
+export function rowOf(request: CompletionRequest, model: Model): DecodingRow {
   const ends = endingOf(model, request.options);
   return { ...request, ids: [], logprobs: [], sampledLogprobs: [], support: [], ends };
 }

@@ -3,8 +3,9 @@ import { TokenSets } from '../formats/token-sets.js';
 import { DecodingDecoder, type Model, weightsChecksum } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason } from './completion.js';
+import type { CompletionRequest } from './completion-requests.js';
 import type { DecodingCache, SharedPrompt } from './decoding-cache.js';
-import { type DecodingRequest, type DecodingRow, rowOf } from './decoding-row.js';
+import { type DecodingRow, rowOf } from './decoding-row.js';
 import { drawRows } from './draw-rows.js';
 import { FusedCache } from './fused-cache.js';
 import { KvCache } from './kv-cache.js';
@@ -49,7 +50,7 @@ export class Decoding implements SamplingLot {
   }
 
   /** @returns the rows of these requests, which begin with the next `advance`; neighbours of one prompt share it */
-  join(requests: readonly DecodingRequest[]): DecodingRow[] {
+  join(requests: readonly CompletionRequest[]): DecodingRow[] {
     const rows = requests.map((request) => rowOf(request, this.model));
     this.#joining.push(...rows);
     return rows;

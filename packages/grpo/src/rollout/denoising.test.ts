@@ -95,6 +95,22 @@ describe('a completion', async () => {
       expect(outcome(await sample(model, all, { ...options, lotBytes }, 1))).toEqual(together);
   });
 
+  it('is drawn at a temperature of its own as where all have that one', async () => {
+    const temperatures = [0, 0.7, 1.2];
+    const mixed = outcome(
+      await sample(
+        model,
+        all.map((one) => ({ ...one, temperatures })),
+        options,
+        1,
+      ),
+    );
+    for (const [i, temperature] of temperatures.entries()) {
+      const equal = outcome(await sample(model, all, { ...options, temperature }, 1));
+      expect(mixed.map((group) => group[i])).toEqual(equal.map((group) => group[i]));
+    }
+  });
+
   it('is another for another seed, and for another completion of its group', async () => {
     const others = outcome(await sample(model, all, options, 2));
     for (const [i, group] of others.entries()) {

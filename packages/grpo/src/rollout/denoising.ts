@@ -3,7 +3,7 @@ import { uniform } from '../maths/random.js';
 import { logitRows } from '../memory/denoising.js';
 import { type Attend, type Model, packSegments, weightsChecksum } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
-import type { Completion, SamplingOptions } from './completion.js';
+import type { Completion } from './completion.js';
 import { type CompletionRequest, failOnLogits } from './completion-requests.js';
 import { type DenoisingStep, denoisingSchedule } from './denoising-schedule.js';
 import { draw, truncates } from './distribution.js';
@@ -19,6 +19,8 @@ interface Row extends CompletionRequest {
   order: number[];
   logprobs: Float32Array;
   sampledLogprobs: Float32Array;
+  /** Whether its beginning, up to and with some token, ends there. */
+  ends(ids: readonly number[]): boolean;
 }
 
 /** A masked place of the block that is being filled, and what was drawn for it. */
@@ -33,6 +35,9 @@ interface Candidate {
   /** The places where it is highest are filled. */
   confidence: number;
 }
+
+/** Whether its log-probs are of other logits than the model's own. */
+const isScaled = ({ row }: Candidate) => row.options.temperature !== 0 && row.options.temperature !== 1;
 
 /** Distinguishes the random order of filling from the draws of tokens. */
 const ORDER = 1;
@@ -53,20 +58,19 @@ export class Denoising implements SamplingLot {
   readonly #forbidden: { always: Tensor; beforeEnd: Tensor };
   /** Rows of logits that are drawn from at once. */
   readonly #logitRows: number;
-  readonly #ends: (ids: readonly number[]) => boolean;
   readonly #weights: number;
 
+  /** @param lotBytes - bounds how many logits are computed together */
   constructor(
     private readonly model: Model,
     requests: readonly CompletionRequest[],
-    private readonly options: SamplingOptions,
-    private readonly seed: number,
+    lotBytes: number,
   ) {
     const { decoder, endIds } = model;
     const { config, engine, device } = decoder;
     const shape = config.diffusion!;
     const rows = requests.map((request): Row => {
-      const { prompt, limit } = request;
+      const { prompt, limit, options } = request;
       return {
         ...request,
         schedule: denoisingSchedule(limit, options.maxNewTokens, options.diffusion, shape),
@@ -74,6 +78,7 @@ export class Denoising implements SamplingLot {
         order: Array<number>(limit).fill(-1),
         logprobs: new Float32Array(limit),
         sampledLogprobs: new Float32Array(limit),
+        ends: endingOf(model, options),
       };
     });
     // Neighbours of one length share a call of attention.
@@ -85,8 +90,8 @@ export class Denoising implements SamplingLot {
       return keep(tensor(flags_V, undefined, { dtype: 'bool', device }));
     };
     this.#forbidden = { always: flags([shape.maskId]), beforeEnd: flags([shape.maskId, ...endIds]) };
-    this.#logitRows = logitRows(config, engine, options.lotBytes, truncates(options));
-    this.#ends = endingOf(model, options);
+    const adjusted = rows.some(({ options }) => truncates(options));
+    this.#logitRows = logitRows(config, engine, lotBytes, adjusted);
     this.#weights = weightsChecksum(decoder);
   }
 
@@ -160,9 +165,8 @@ export class Denoising implements SamplingLot {
   }
 
   #drawAll(hidden_ND: Tensor, candidates: readonly Candidate[], report: () => void): void {
-    const { minNewTokens } = this.options;
     const { always, beforeEnd } = this.#forbidden;
-    const mayEnd = ({ place }: Candidate) => place >= minNewTokens;
+    const mayEnd = ({ row, place }: Candidate) => place >= row.options.minNewTokens;
     // Those with the same predictor side by side: its row is projected once.
     const sorted = [...candidates].sort((a, b) => a.predictor - b.predictor);
     for (const [forbidden, some] of [
@@ -178,38 +182,37 @@ export class Denoising implements SamplingLot {
 
   /** Draws a token for each of these places; only the rows that predict them are projected to the vocabulary. */
   #draw(hidden_ND: Tensor, candidates: readonly Candidate[], forbidden_V: Tensor): void {
-    const { options, seed, model } = this;
-    const on = { dtype: 'int64', device: model.decoder.device } as const;
+    const { decoder } = this.model;
+    const on = { dtype: 'int64', device: decoder.device } as const;
     const index = (places: number[]) => tensor(places, undefined, on);
     const predictors = [...new Set(candidates.map(({ predictor }) => predictor))];
-    const projected = model.decoder.logits(hidden_ND.indexSelect(0, index(predictors)));
+    const projected = decoder.logits(hidden_ND.indexSelect(0, index(predictors)));
     const rowOf = new Map(predictors.map((predictor, row) => [predictor, row]));
     const logits_MV =
       predictors.length === candidates.length
         ? projected
         : projected.indexSelect(0, index(candidates.map(({ predictor }) => rowOf.get(predictor)!)));
     const numberOf = ({ row, place }: Candidate, ...keys: number[]) =>
-      uniform(seed, ...row.keys, row.index, this.#step, place, ...keys);
+      uniform(row.seed, ...row.keys, row.index, this.#step, place, ...keys);
     const rules = candidates.map((candidate) => ({
-      ...{ options, generated: [], mayEnd: false },
-      uniform: options.temperature === 0 ? 0 : numberOf(candidate),
+      ...{ options: candidate.row.options, generated: [], mayEnd: false },
+      uniform: candidate.row.options.temperature === 0 ? 0 : numberOf(candidate),
     }));
     const { tokens, logprobs, sampledLogprobs } = draw(logits_MV, rules, forbidden_V);
-    const confidences = () => {
-      // These are log-probs at temperature 1 already.
-      if (options.temperature === 0 || options.temperature === 1) return logprobs;
+    const plainLogprobs = () => {
       const tokens_M1 = tensor(tokens, [tokens.length, 1], on);
       return logits_MV.logSoftmax(-1).gather(1, tokens_M1).toTypedArray() as Float32Array;
     };
-    const confidence_M =
-      options.diffusion.remasking === 'random'
-        ? candidates.map((candidate) => numberOf(candidate, ORDER))
-        : confidences();
+    const plain_M = candidates.some(isScaled) ? plainLogprobs() : logprobs;
     for (const [i, candidate] of candidates.entries()) {
       const [logprob, sampledLogprob] = [logprobs[i]!, sampledLogprobs[i]!];
+      const isRandom = candidate.row.options.diffusion.remasking === 'random';
+      const confidence = isRandom
+        ? numberOf(candidate, ORDER)
+        : (isScaled(candidate) ? plain_M : logprobs)[i]!;
       if (!Number.isFinite(logprob) || !Number.isFinite(sampledLogprob))
         failOnLogits(candidate.row, candidate.place + 1);
-      Object.assign(candidate, { token: tokens[i]!, logprob, sampledLogprob, confidence: confidence_M[i]! });
+      Object.assign(candidate, { token: tokens[i]!, logprob, sampledLogprob, confidence });
     }
   }
 
@@ -228,10 +231,10 @@ export class Denoising implements SamplingLot {
   }
 
   /** The region up to its first end, or all of it. */
-  #complete({ prompt, input, order, logprobs, sampledLogprobs }: Row): Completion {
+  #complete({ prompt, input, order, logprobs, sampledLogprobs, ends }: Row): Completion {
     const { tokenizer, endIds } = this.model;
     const region = input.slice(prompt.length);
-    const end = region.findIndex((_, last) => this.#ends(region.slice(0, last + 1)));
+    const end = region.findIndex((_, last) => ends(region.slice(0, last + 1)));
     const ids = end < 0 ? region : region.slice(0, end + 1);
     return {
       ids,

@@ -32,10 +32,10 @@ export async function sample(
   const { decoder } = model;
   const { config, engine } = decoder;
   const groups: Completion[][] = requests.map(() => []);
-  const rowRequests = splitRequests(requests, options.maxNewTokens, config.maxPositions);
+  const rowRequests = splitRequests(requests, options, seed, config.maxPositions);
   const bound = { unit: 'completions', setting: 'memory', configured: rowRequests.length, model: decoder };
   const { lotBytes } = options;
-  const adjusted = isAdjusted(options);
+  const adjusted = rowRequests.some((row) => isAdjusted(row.options));
   const take = (from: number, most: number) => {
     const rest = rowRequests.slice(from);
     const count = config.diffusion
@@ -48,8 +48,8 @@ export async function sample(
   const total = rowRequests.length;
   await withinMemory(bound, total, take, async ({ rows }) => {
     const lot: SamplingLot = config.diffusion
-      ? new Denoising(model, rows, options, seed)
-      : decodingOf(model, rows, options, seed);
+      ? new Denoising(model, rows, lotBytes)
+      : decodingOf(model, rows, lotBytes);
     const report = () =>
       watch.report({
         stage: 'rollout',
@@ -82,14 +82,9 @@ export async function sample(
 /** Whether other tokens are drawn than the model's own distribution gives. */
 export const isAdjusted = (options: SamplingOptions): boolean => hasPenalties(options) || truncates(options);
 
-function decodingOf(
-  model: Model,
-  rows: readonly CompletionRequest[],
-  options: SamplingOptions,
-  seed: number,
-): Decoding {
-  const decoding = new Decoding(model, options.lotBytes);
-  decoding.join(rows.map((row) => ({ ...row, options, seed })));
+function decodingOf(model: Model, rows: readonly CompletionRequest[], lotBytes: number): Decoding {
+  const decoding = new Decoding(model, lotBytes);
+  decoding.join(rows);
   return decoding;
 }
 

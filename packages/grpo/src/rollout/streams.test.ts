@@ -67,6 +67,19 @@ describe('a completion', async () => {
     }
   });
 
+  it('is drawn at a temperature of its own as where all have that one', async () => {
+    const temperatures = [1, 0, 0.5, 1, 0, 2];
+    const mixed = await idsOf(all.map((one) => ({ ...one, temperatures })));
+    for (const temperature of new Set(temperatures)) {
+      const equal = await idsOf(all.map((one) => ({ ...one, temperatures: Array(6).fill(temperature) })));
+      for (const i of range(6).filter((index) => temperatures[index] === temperature))
+        expect(mixed.map((group) => group[i])).toEqual(equal.map((group) => group[i]));
+    }
+    expect(mixed.map((group) => group[0])).toEqual(together.map((group) => group[0]));
+    expect(mixed.map((group) => group[1])).toEqual(mixed.map((group) => group[4]));
+    expect(mixed.map((group) => group[5])).not.toEqual(together.map((group) => group[5]));
+  });
+
   it('has a place in its group also when none or no group is wanted', async () => {
     expect(await idsOf([])).toEqual([]);
     expect(await idsOf([request(0, 0), request(1)])).toEqual([[], together[1]]);

@@ -171,7 +171,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
       ? undefined
       : command === 'generate'
         ? sampling(longest.problems, 1, longest.eval)
-        : sampling(Math.min(limit, longest.problems), Math.max(1, perProblem), longest.eval),
+        : sampling(Math.min(limit, longest.problems), perProblem + 1, longest.eval),
     audit:
       command === 'train' && isAudited(config)
         ? auditedTokens(weightCount(model), sequence, newTokens)

@@ -1,4 +1,4 @@
-import type { Completion, DecodingRequest, DecodingRow } from '../rollout/index.js';
+import type { Completion, CompletionRequest, DecodingRow } from '../rollout/index.js';
 import type { Generated, GenerateRequest } from './generation.js';
 
 /** A request on its way to its answer. */
@@ -36,7 +36,7 @@ export class Job {
   }
 
   /** The next completions to join. */
-  take(count: number): DecodingRequest[] {
+  take(count: number): CompletionRequest[] {
     const { prompt, keys, options, seed } = this.request;
     const first = this.joined;
     this.joined += count;
