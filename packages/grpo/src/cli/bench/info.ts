@@ -15,7 +15,11 @@ export const info: CommandInfo = {
     'completion-len': { type: 'string', value: 'N', help: 'Tokens of a completion; 64 when not given' },
     group: { type: 'string', value: 'N', help: 'Completions of a prompt; 8 when not given' },
     prompts: { type: 'string', value: 'N', help: 'Prompts per step; 8 when not given' },
-    steps: { type: 'string', value: 'N', help: 'Steps, of which the first warms up; 4 when not given' },
+    steps: {
+      type: 'string',
+      value: 'N',
+      help: 'Steps, of which the first warms up, for five seconds or more; 4 when not given',
+    },
     beta: { type: 'string', value: 'X', help: 'Weight of the KL; 0 when not given: no reference' },
     micro: {
       type: 'string',

@@ -5,7 +5,9 @@ import { drawnFlags } from '../../lab/bench/drawn-flags.js';
 import { measureGflops } from '../../lab/bench/machine.js';
 import { type BenchResult, measure } from '../../lab/bench/measure.js';
 import { BENCH_MODELS, type Workload } from '../../lab/bench/workload.js';
+import { Watch } from '../../progress/watch.js';
 import type { CommandArguments } from '../command.js';
+import { createReporter } from '../live.js';
 import { alignColumns } from '../text-layout.js';
 
 const count = (least: number, fallback: number) => z.coerce.number().int().min(least).default(fallback);
@@ -17,7 +19,7 @@ const flagsSchema = z.object({
   'completion-len': count(4, 64),
   group: count(2, 8),
   prompts: count(1, 8),
-  steps: count(1, 4),
+  steps: count(2, 4),
   beta: z.coerce.number().min(0).default(0),
   micro: count(0, 0),
   threads: count(0, 0),
@@ -30,8 +32,10 @@ const flagsSchema = z.object({
 export async function run({ flags }: CommandArguments): Promise<number> {
   const work = workloadOf(flags);
   if (work.threads > 0) setThreads(work.threads);
-  const result = await measure(work);
+  using reporter = createReporter({ stream: process.stderr });
+  const result = await measure(work, new Watch(reporter));
   const rate = measureGflops(work.bf16 ? 'bfloat16' : 'float32', work.device);
+  reporter.close();
   process.stdout.write(
     flags.json ? `${JSON.stringify({ ...result, matmul_gflops: rate })}\n` : report(result, rate),
   );
@@ -66,14 +70,14 @@ function report(result: BenchResult, rate: number): string {
     '',
     ...alignColumns([
       ['stage', 'seconds', 'tokens/s', 'GFLOP/s', `of ${rate.toFixed(0)}`, 'floor', '× floor'],
-      ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops, floor }) => [
+      ...result.stages.map(({ stage, seconds, tokensPerSecond, gflops, floor, overFloor }) => [
         stage,
         seconds.toFixed(3),
         tokensPerSecond?.toFixed(0) ?? '',
         gflops?.toFixed(0) ?? '',
         gflops === undefined ? '' : `${((100 * gflops) / rate).toFixed(0)}%`,
         floor.toFixed(3),
-        (seconds / floor).toFixed(2),
+        overFloor.toFixed(2),
       ]),
     ]),
     '',

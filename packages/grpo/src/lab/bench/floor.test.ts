@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stageFloors } from './floor.js';
+import { floorOf, stageNeeds } from './floor.js';
 import { benchModels, type Workload } from './workload.js';
 
 const WORK: Workload = {
@@ -18,10 +18,11 @@ const WORK: Workload = {
 };
 const lengths = Array<number>(16).fill(64);
 const floors = (flops: number, bytes: number, work: Partial<Workload> = {}) =>
-  stageFloors(benchModels['gpt2-124m'], { ...WORK, ...work }, lengths, {
-    flopsPerSecond: () => flops,
-    bytesPerSecond: bytes,
-  });
+  Object.fromEntries(
+    Object.entries(stageNeeds(benchModels['gpt2-124m'], { ...WORK, ...work }, lengths, () => flops)).map(
+      ([stage, needs]) => [stage, floorOf(needs, bytes)],
+    ),
+  ) as Record<keyof ReturnType<typeof stageNeeds>, number>;
 
 // Weights of GPT-2's products: 12 × 12 × 768² and the head.
 const LAYERS = 12 * 12 * 768 ** 2;

@@ -1,34 +1,34 @@
 import { sum } from '../../maths/moments.js';
 import type { DecoderConfig } from '../../models/index.js';
-import type { Machine } from './machine.js';
+import type { ProductRate } from './machine.js';
 import type { Workload } from './workload.js';
 
-/** Seconds that each stage of a step takes at least. */
-export interface StageFloors {
-  prefill: number;
-  decode: number;
-  logprob: number;
-  reference: number;
-  backward: number;
-  optimizer: number;
+/** What a stage needs at least. */
+export interface StageNeeds {
+  /** Seconds of its products, at the best rate of each one's shape. */
+  arithmetic: number;
+  /** What must come from memory or go there: weights, gradients, the optimizer's state, cached keys and values. */
+  bytes: number;
 }
+
+/** Seconds that a stage takes at least: arithmetic and memory traffic may overlap. */
+export const floorOf = ({ arithmetic, bytes }: StageNeeds, bytesPerSecond: number): number =>
+  Math.max(arithmetic, bytes / bytesPerSecond);
 
 /** Rows of a product in training: a micro-batch has about so many. */
 const TRAINING_ROWS = 512;
 
 /**
- * The larger of two times for each stage: that of the arithmetic at the best rate of each product's shape, and that of
- * the bytes that must come from memory or go there: weights, gradients, the optimizer's state, cached keys and values.
- * Activations and recomputation are left out.
+ * What each stage of a step needs. Activations and recomputation are left out.
  *
  * @param lengths - tokens of each completion, a prompt's side by side
  */
-export function stageFloors(
+export function stageNeeds(
   config: DecoderConfig,
   work: Workload,
   lengths: readonly number[],
-  machine: Machine,
-): StageFloors {
+  flopsPerSecond: ProductRate,
+): Record<'prefill' | 'decode' | 'logprob' | 'reference' | 'backward' | 'optimizer', StageNeeds> {
   const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, gated } = config;
   const width = work.bf16 ? 2 : 4;
   const products: readonly (readonly [inputs: number, outputs: number])[] = [
@@ -40,21 +40,18 @@ export function stageFloors(
   const layerWeights = layers * products.reduce((sum, [inputs, outputs]) => sum + inputs * outputs, 0);
   const weights = layerWeights + hiddenSize * vocabSize;
   const seconds = (rows: number, at: number, inputs: number, outputs: number) =>
-    (2 * rows * inputs * outputs) / machine.flopsPerSecond(Math.min(rows, at), inputs, outputs);
+    (2 * rows * inputs * outputs) / flopsPerSecond(Math.min(rows, at), inputs, outputs);
   const body = (rows: number, at = rows) =>
     layers * products.reduce((sum, [inputs, outputs]) => sum + seconds(rows, at, inputs, outputs), 0);
   const head = (rows: number, at = rows) => seconds(rows, at, hiddenSize, vocabSize);
   // Queries with keys and weights with values: of one token over `seen` others.
-  const looking = (seen: number) =>
-    (4 * layers * heads * headDim * seen) / machine.flopsPerSecond(1024, 1024, 1024);
+  const looking = (seen: number) => (4 * layers * heads * headDim * seen) / flopsPerSecond(1024, 1024, 1024);
   const cached = (tokens: number) => 2 * layers * kvHeads * headDim * tokens * width;
-  const floor = (arithmetic: number, bytes: number) => Math.max(arithmetic, bytes / machine.bytesPerSecond);
 
   const { prompts, promptLength, group } = work;
   const promptTokens = prompts * promptLength;
   const tokens = sum(lengths);
   const promptLooks = looking((prompts * promptLength * (promptLength + 1)) / 2);
-  const prefill = floor(body(promptTokens, TRAINING_ROWS) + head(prompts) + promptLooks, weights * width);
 
   let [arithmetic, bytes] = [0, 0];
   // The first token comes from the prompt.
@@ -65,23 +62,26 @@ export function stageFloors(
     arithmetic += looking(active.length * (promptLength + step));
     bytes += weights * width + cached(groups * promptLength + active.length * step);
   }
-  const decode = floor(arithmetic, bytes);
 
   const forward =
     body(promptTokens + tokens, TRAINING_ROWS) +
     head(tokens, TRAINING_ROWS) +
     promptLooks +
     looking(sum(lengths.map((length) => length * promptLength + (length * (length + 1)) / 2)));
+  const scoring = { arithmetic: forward, bytes: weights * width };
   const parameters = weights + (config.tied ? 0 : hiddenSize * vocabSize);
   return {
-    prefill,
-    decode,
-    logprob: floor(forward, weights * width),
-    reference: work.beta > 0 ? floor(forward, weights * width) : 0,
+    prefill: {
+      arithmetic: body(promptTokens, TRAINING_ROWS) + head(prompts) + promptLooks,
+      bytes: weights * width,
+    },
+    decode: { arithmetic, bytes },
+    logprob: scoring,
+    reference: work.beta > 0 ? scoring : { arithmetic: 0, bytes: 0 },
     // Weights are read, and gradients, kept in float32, are written.
-    backward: floor(2 * forward, weights * width + parameters * 4),
+    backward: { arithmetic: 2 * forward, bytes: weights * width + parameters * 4 },
     // Gradient and two moments are read, the moments written; float32 weights, and their bfloat16 copies, as well.
-    optimizer: floor(0, parameters * (5 * 4 + 2 * 4 + (work.bf16 ? 2 : 0))),
+    optimizer: { arithmetic: 0, bytes: parameters * (5 * 4 + 2 * 4 + (work.bf16 ? 2 : 0)) },
   };
 }
 

@@ -13,13 +13,8 @@ import {
 } from '@grpo/torch';
 import { median } from '../../maths/quantile.js';
 
-/** Peak rates of this machine, measured in this process. */
-export interface Machine {
-  /** Memory traffic of a + s × b → a on arrays that no cache holds: both are read, one is written. */
-  bytesPerSecond: number;
-  /** Best rate of a product of rows `[rows, inputs]` with a weight `[outputs, inputs]` that a cache holds. */
-  flopsPerSecond(rows: number, inputs: number, outputs: number): number;
-}
+/** Best rate of a product of rows `[rows, inputs]` with a weight `[outputs, inputs]` that a cache holds, FLOP/s. */
+export type ProductRate = (rows: number, inputs: number, outputs: number) => number;
 
 const STAT = '/proc/stat';
 
@@ -35,24 +30,22 @@ export const stolenIn = (stat: string): number =>
 const TRIAD_NUMBERS = 2 ** 26;
 /** Larger weights are cut: it is the arithmetic that is measured. */
 const WEIGHT_BYTES = 2 ** 22;
-const MILLISECONDS = 30;
+const MILLISECONDS = 10;
 
-/** Rates are measured when they are first asked for. */
-export function measureMachine(dtype: DType, device: string): Machine {
+/** The machine's rates now: each is measured when it is first asked for. */
+export function productRates(dtype: DType, device: string): ProductRate {
   const rates = new Map<string, number>();
-  return {
-    bytesPerSecond: triad(device),
-    flopsPerSecond(rows, inputs, outputs) {
-      const most = Math.max(16, Math.floor(WEIGHT_BYTES / (inputs * (dtype === 'bfloat16' ? 2 : 4))));
-      const shape = [rows, inputs, Math.min(outputs, most)] as const;
-      const key = shape.join(' ');
-      if (!rates.has(key)) rates.set(key, productRate(shape, dtype, device));
-      return rates.get(key)!;
-    },
+  return (rows, inputs, outputs) => {
+    const most = Math.max(16, Math.floor(WEIGHT_BYTES / (inputs * (dtype === 'bfloat16' ? 2 : 4))));
+    const shape = [rows, inputs, Math.min(outputs, most)] as const;
+    const key = shape.join(' ');
+    if (!rates.has(key)) rates.set(key, productRate(shape, dtype, device));
+    return rates.get(key)!;
   };
 }
 
-function triad(device: string): number {
+/** Memory traffic of a + s × b → a on arrays that no cache holds, bytes/s: both are read, one is written. */
+export function bandwidth(device: string): number {
   return tidy(() => {
     const [a, b] = [1, 2].map((value) => empty([TRIAD_NUMBERS], { device }).fill_(value)) as [Tensor, Tensor];
     return (3 * 4 * TRIAD_NUMBERS) / leastSeconds(() => a.add_(b, { alpha: 0.5 }));

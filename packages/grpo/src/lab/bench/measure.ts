@@ -1,28 +1,27 @@
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { synchronize, torchVersion } from '@grpo/torch';
+import { torchVersion } from '@grpo/torch';
 import { mean, sum } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
-import { recordStep } from '../../observe/record-step.js';
-import { Stopwatch } from '../../observe/stopwatch.js';
-import { joinObservers } from '../../step/observer.js';
-import { rollOut } from '../../step/roll-out.js';
-import type { Trainer } from '../../step/trainer.js';
-import { benchTrainer, problemsOf } from './bench-trainer.js';
-import { stageFloors } from './floor.js';
+import type { Watch } from '../../progress/watch.js';
+import { benchTrainer } from './bench-trainer.js';
+import { floorOf } from './floor.js';
 import { type StageFlops, stageFlops } from './flops.js';
-import { type Machine, measureMachine, stolenSeconds } from './machine.js';
+import { bandwidth } from './machine.js';
+import { type TimedStep, timedStep } from './timed-step.js';
 import { benchModels, type Workload } from './workload.js';
 
-/** Seconds of a stage, the median over the steps, and its work in them. */
+/** A stage: medians over the steps. */
 export interface StageRow {
   stage: keyof StageFlops | 'optimizer';
   seconds: number;
   /** Tokens that were computed. */
   tokensPerSecond?: number;
   gflops?: number;
-  /** Seconds that it takes at least on this machine: see `stageFloors`. */
+  /** Seconds that it takes at least on this machine: see `stageNeeds`. */
   floor: number;
+  /** Of a step's seconds by its own floor. */
+  overFloor: number;
 }
 
 /** The keys are those of `bench/trl_grpo.py`. */
@@ -43,119 +42,97 @@ export interface BenchResult {
   stages: StageRow[];
   /** Measured bandwidth, 10⁹ bytes a second. */
   triad_gb_s: number;
-  /** Seconds ÷ floor: of decoding, and of the step over all stages' floors. */
+  /** Seconds ÷ floor, the median over the steps: of decoding, and of the step over all stages' floors. */
   decode_over_floor: number;
   step_over_floor: number;
   /** Share of the cores' time that the host of a virtual machine kept for others during the steps. */
   stolen_share: number;
 }
 
-/** Does the workload's steps; the first, which warms up, is not among the medians. */
-export async function measure(work: Workload): Promise<BenchResult> {
+/** V8 compiles what is new to it for so long, on a core that the threads then lack. */
+const WARM_UP_MS = 5000;
+
+/** Does the workload's steps. The first, which warms up, is repeated for five seconds and is not among the medians. */
+export async function measure(work: Workload, watch: Watch): Promise<BenchResult> {
   using trainer = await benchTrainer(work);
-  const steps: { total: number; rollout: number; seconds: Record<string, number>; lengths: number[] }[] = [];
-  const loss: number[] = [];
-  const kl: (number | null)[] = [];
-  let gap = 0;
-  const [stolen, began] = [stolenSeconds(), performance.now()];
-  for (let step = 0; step < work.steps; step++) {
-    const problems = problemsOf(step, work);
-    const start = performance.now();
-    const result = await recordStep(trainer, problems, step, 1e-6);
-    synchronize();
-    const total = (performance.now() - start) / 1000;
-    const { seconds, batch, metrics } = result;
-    const lengths = batch.completions_B.map(({ ids }) => ids.length);
-    steps.push({ total, rollout: seconds.sample!, seconds, lengths });
-    loss.push(result.loss);
-    kl.push(metrics.kl ?? null);
-    gap = Math.max(gap, metrics['sampling/sampling_logp_difference/max'] ?? 0);
+  const began = performance.now();
+  const report = (stage: string, done: number, total: number) =>
+    watch.report({ stage, done, total, unit: 'steps' });
+  let warmUps = 0;
+  do {
+    report('warm-up', warmUps, 0);
+    await timedStep(trainer, work, warmUps++);
+  } while (performance.now() - began < WARM_UP_MS);
+  const steps: TimedStep[] = [];
+  while (steps.length < work.steps - 1) {
+    report('benchmark', steps.length, work.steps - 1);
+    steps.push(await timedStep(trainer, work, warmUps + steps.length));
   }
-  const coreSeconds = (availableParallelism() * (performance.now() - began)) / 1000;
-  const stolen_share = (stolenSeconds() - stolen) / coreSeconds;
   const peak = process.resourceUsage().maxRSS / 1024;
-  const counted = steps.length > 1 ? steps.slice(1) : steps;
-  const step_s_median = median(counted.map(({ total }) => total));
-  const rollout_s_median = median(counted.map(({ rollout }) => rollout));
-  const lengths = counted[0]!.lengths;
-  const mean_length = mean(lengths);
-  const prefill = await prefillSeconds(trainer, work);
-  const machine = measureMachine(trainer.model.decoder.dtype, work.device);
-  const stages = stageRows(work, prefill, counted, machine);
-  const { seconds, floor } = stages.find(({ stage }) => stage === 'decode')!;
+  const bytesPerSecond = bandwidth(work.device);
+  const ofSteps = steps.map((step) => stageRows(work, step, bytesPerSecond));
+  const stages = ofSteps[0]!.map((_, i) => medianRow(ofSteps.map((rows) => rows[i]!)));
+  const over = (of: (step: TimedStep, i: number) => number) => median(steps.map(of));
+  const step_s_median = over(({ total }) => total);
+  const rollout_s_median = over(({ seconds }) => seconds.sample!);
+  const totals = sum(steps.map(({ total }) => total));
   return {
     workload: work,
     torch: torchVersion(),
-    params: [...trainer.model.decoder.parameters.values()].reduce((sum, p) => sum + p.numel, 0),
+    params: sum([...trainer.model.decoder.parameters.values()].map(({ numel }) => numel)),
     step_s_median,
     rollout_s_median,
     train_s_median: step_s_median - rollout_s_median,
-    mean_length,
-    rollout_tok_per_s: (lengths.length * mean_length) / rollout_s_median,
+    mean_length: mean(steps.flatMap(({ lengths }) => lengths)),
+    rollout_tok_per_s: over(({ lengths, seconds }) => sum(lengths) / seconds.sample!),
     peak_rss_mb: peak,
-    loss,
-    kl,
-    sampler_gap_max: gap,
+    loss: steps.map(({ loss }) => loss),
+    kl: steps.map(({ kl }) => kl),
+    sampler_gap_max: Math.max(...steps.map(({ gap }) => gap)),
     stages,
-    triad_gb_s: machine.bytesPerSecond / 1e9,
-    decode_over_floor: seconds / floor,
-    step_over_floor: step_s_median / stages.reduce((sum, stage) => sum + stage.floor, 0),
-    stolen_share,
+    triad_gb_s: bytesPerSecond / 1e9,
+    decode_over_floor: stages.find(({ stage }) => stage === 'decode')!.overFloor,
+    step_over_floor: over(({ total }, i) => total / sum(ofSteps[i]!.map(({ floor }) => floor))),
+    stolen_share: sum(steps.map(({ stolen }) => stolen)) / (availableParallelism() * totals),
   };
 }
 
-/** A rollout of one token is the prompts' computation and one draw. */
-async function prefillSeconds(trainer: Trainer, work: Workload): Promise<number> {
-  const { stages } = trainer;
-  const sampling = { ...trainer.sampling, maxNewTokens: 1, minNewTokens: 1 };
-  const one: Trainer = {
-    ...trainer,
-    sampling,
-    stages: {
-      ...stages,
-      sample: (model, requests, options, seed) => {
-        const single = requests.map((request) => ({
-          ...request,
-          limits: Array<number>(request.count).fill(1),
-        }));
-        return stages.sample(model, single, options, seed);
-      },
-    },
-  };
-  const seconds: number[] = [];
-  for (let i = 0; i < 3; i++) {
-    const clock = new Stopwatch();
-    await rollOut(one, problemsOf(i, work), i, joinObservers([clock]));
-    seconds.push(clock.seconds.sample!);
-  }
-  return median(seconds);
-}
-
-function stageRows(
-  work: Workload,
-  prefill: number,
-  steps: readonly { seconds: Record<string, number>; lengths: number[] }[],
-  machine: Machine,
-): StageRow[] {
-  const { lengths } = steps[0]!;
-  const floors = stageFloors(benchModels[work.model], work, lengths, machine);
+function stageRows(work: Workload, step: TimedStep, bytesPerSecond: number): StageRow[] {
+  const { lengths, seconds, prefill, needs } = step;
   const flops = stageFlops(benchModels[work.model], work, lengths);
   const tokens = sum(lengths);
   const promptTokens = work.prompts * work.promptLength;
-  const secondsOf = (name: string) => median(steps.map(({ seconds }) => seconds[name] ?? 0));
+  const timed = (stage: StageRow['stage'], seconds: number) => {
+    const floor = floorOf(needs[stage], bytesPerSecond);
+    return { stage, seconds, floor, overFloor: seconds / floor };
+  };
   const row = (stage: keyof StageFlops, seconds: number, computed: number): StageRow => ({
-    stage,
-    seconds,
+    ...timed(stage, seconds),
     tokensPerSecond: computed / seconds,
     gflops: flops[stage] / seconds / 1e9,
-    floor: floors[stage],
   });
   return [
     row('prefill', prefill, promptTokens),
-    row('decode', secondsOf('sample') - prefill, tokens),
-    row('logprob', secondsOf('logprob'), promptTokens + tokens),
-    ...(work.beta > 0 ? [row('reference', secondsOf('reference'), promptTokens + tokens)] : []),
-    row('backward', secondsOf('backward'), promptTokens + tokens),
-    { stage: 'optimizer', seconds: secondsOf('update'), floor: floors.optimizer },
+    row('decode', seconds.sample! - prefill, tokens),
+    row('logprob', seconds.logprob!, promptTokens + tokens),
+    ...(work.beta > 0 ? [row('reference', seconds.reference!, promptTokens + tokens)] : []),
+    row('backward', seconds.backward!, promptTokens + tokens),
+    timed('optimizer', seconds.update!),
   ];
+}
+
+/** The same stage of all steps. */
+function medianRow(rows: readonly StageRow[]): StageRow {
+  const over = (of: (row: StageRow) => number) => median(rows.map(of));
+  const [{ stage, gflops }] = rows as [StageRow];
+  return {
+    stage,
+    seconds: over(({ seconds }) => seconds),
+    ...(gflops !== undefined && {
+      tokensPerSecond: over(({ tokensPerSecond }) => tokensPerSecond!),
+      gflops: over(({ gflops }) => gflops!),
+    }),
+    floor: over(({ floor }) => floor),
+    overFloor: over(({ overFloor }) => overFloor),
+  };
 }
