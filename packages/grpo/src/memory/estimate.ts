@@ -42,6 +42,8 @@ export interface Training {
 export interface Work {
   model: DecoderConfig;
   engine: Engine;
+  /** Whether oneDNN computes the products, which compiles them for each of their shapes. */
+  compiles: boolean;
   trained: TrainedPart;
   reference?: Reference | undefined;
   /** Bytes of the weights of reward models. */
@@ -81,15 +83,14 @@ export interface Estimate {
 
 /** A process with libtorch loaded, and what the tokenizer takes for each token of its vocabulary. */
 const [PROCESS, PER_TOKEN] = [260e6, 900];
-/** Compiled bfloat16 kernels that oneDNN caches. */
+/** Compiled products that oneDNN keeps. */
 const COMPILED = 60e6;
 
 /** @param budget - bytes that the run may take; what is computed at once is cut to it */
 export function estimate(work: Work, budget: number): Estimate {
   const { model, engine, training } = work;
   const held = holdingsOf(model, engine.size, work.trained, work.reference);
-  const compiled = engine.size === 2 ? COMPILED : 0;
-  const process = PROCESS + compiled + PER_TOKEN * model.vocabSize + work.rewardModels;
+  const process = PROCESS + (work.compiles ? COMPILED : 0) + PER_TOKEN * model.vocabSize + work.rewardModels;
   const free = budget - process - held.weights - held.adapters - held.optimizer - held.reference;
   const lot = lotBytes(model, engine, free);
   const most = training ? tokensWithin(model, engine, training.backward, free - held.gradients) : 0;
@@ -198,9 +199,12 @@ function trainingParts(
   microBatchTokens: number,
 ): Phase['parts'] {
   const pass = largestPass({ ...training, microBatchTokens });
+  const activations = passBytes(model, engine, pass, training.backward);
+  // In an update's first pass activations go as gradients come.
+  const isOnly = pass.scored >= training.prompts * training.group * training.scored;
   return [
-    { name: 'gradients', bytes: gradients },
-    { name: 'activations', bytes: passBytes(model, engine, pass, training.backward) },
+    { name: 'gradients', bytes: isOnly ? Math.max(0, gradients - activations) : gradients },
+    { name: 'activations', bytes: activations },
   ];
 }
 

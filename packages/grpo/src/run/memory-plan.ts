@@ -1,5 +1,6 @@
 /** What a run will take, from its settings, its model's shape and the lengths of its prompts; before any weight is read. */
 
+import { compilesEachShape } from '@grpo/torch';
 import { auditedTokens } from '../audit/chosen.js';
 import type { ConfigCommand, ResolvedConfig } from '../config/index.js';
 import { truncates } from '../config/rules/inert.js';
@@ -134,6 +135,7 @@ function remediesOf(config: Config, fits: (changed: Config) => boolean): string[
 function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, longest: Longest): Work {
   const size: Engine['size'] = config.dtype === 'bfloat16' ? 2 : 4;
   const { rollout } = config;
+  const onCpu = resolveDevice(config.device) === 'cpu';
   const trains = command === 'train' || command === 'sft' || command === 'expert';
   const samples = command === 'train' || command === 'expert';
   const lora = usesLora(config) ? loraOf(config, model) : undefined;
@@ -151,7 +153,8 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
   const sequence = longest.train + newTokens;
   return {
     model,
-    engine: { size, fuses: resolveDevice(config.device) === 'cpu' },
+    engine: { size, fuses: onCpu },
+    compiles: onCpu && compilesEachShape(config.dtype),
     trained: trains ? (lora ? { adapters: lora.count } : 'weights') : undefined,
     reference:
       command === 'train' && config.kl.beta > 0 && config.teacher.engine === 'own'

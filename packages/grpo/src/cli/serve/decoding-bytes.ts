@@ -1,3 +1,4 @@
+import { compilesEachShape } from '@grpo/torch';
 import type { ResolvedConfig } from '../../config/index.js';
 import { byteCount } from '../../errors/byte-count.js';
 import { UserError } from '../../errors/user-error.js';
@@ -22,11 +23,10 @@ export function decodingBytes(
   { maxModelLen, takesAll }: { maxModelLen: number; takesAll: boolean },
 ): number {
   const budget = config.memory as number;
-  const engine: Engine = {
-    size: config.dtype === 'bfloat16' ? 2 : 4,
-    fuses: resolveDevice(config.device) === 'cpu',
-  };
-  const { free } = estimate({ model, engine, trained: undefined, rewardModels: 0 }, budget);
+  const onCpu = resolveDevice(config.device) === 'cpu';
+  const engine: Engine = { size: config.dtype === 'bfloat16' ? 2 : 4, fuses: onCpu };
+  const compiles = onCpu && compilesEachShape(config.dtype);
+  const { free } = estimate({ model, engine, compiles, trained: undefined, rewardModels: 0 }, budget);
   const room = roomOfLots(model, engine, free);
   const needed = (length: number) =>
     leastServingBytes(model, engine, { length: length - 1, count: 1, newTokens: 1, adjusted: true });
