@@ -187,7 +187,7 @@ ${tableOf(
     ],
     [
       'a run',
-      `${distinct(rows.map(({ steps }) => steps))} steps; the first warms up, the others’ median counts`,
+      `${distinct(rows.map(({ steps }) => steps))} steps; the first warms up, ours for five seconds or more; the others’ median counts`,
     ],
     ['load average before a run', `${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}`],
   ],
@@ -202,7 +202,8 @@ ${ratios}
 Both sides do the same work: random weights of the same shapes, random prompts, the loss \`dapo\`, AdamW, one update a
 rollout, and completions whose end is suppressed, or forced at lengths drawn from the same distribution. The sides take
 turns, a fresh process each. Each computes as it does by default: TRL all completions of a step in one micro-batch, ours in
-micro-batches of \`train.microBatchTokens\`.
+micro-batches of \`train.microBatchTokens\`. V8 compiles JavaScript while it runs, so ours warms up for five seconds; PyTorch
+compiles nothing here.
 
 - **step**: sampling to the end of the backward pass. Ours has the optimizer's update too, which TRL's \`step_time\` leaves
   out.
@@ -222,7 +223,9 @@ ${sides}
 
 A stage's floor is the longer of two times: of its arithmetic, at the best rate of products of those shapes whose weights
 lie in a cache, and of the bytes that it must read and write (weights, gradients, the optimizer's state, cached keys and
-values), at the bandwidth of \`a + s × b\` (\`lab/bench/floor.ts\`); both are measured in the process of the run.
+values), at the bandwidth of \`a + s × b\` (\`lab/bench/floor.ts\`). Both are measured in the process of the run, the rates of
+products right after each step and for its lengths: the speed of a shared machine changes. A ratio is the median over the
+steps of each one's own.
 
 ${floors}
 

@@ -200,21 +200,21 @@ describe('without a terminal', () => {
     );
   });
 
-  it('prints the stage in progress after 30 seconds of silence', () => {
+  it('prints the stage in progress after 25 seconds of silence', () => {
     const stream = sink();
     const reporter = createReporter({ stream });
     reporter.progress(ROLLOUT);
     vi.advanceTimersByTime(20_000);
     reporter.note('a note');
-    vi.advanceTimersByTime(29_000);
+    vi.advanceTimersByTime(24_000);
     reporter.progress({ ...ROLLOUT, done: 8, tokens: 4900, share: 0.5 });
     expect(stream.text).toBe('a note\n');
     vi.advanceTimersByTime(61_000);
     expect(stream.text.split('\n')).toEqual([
       'a note',
-      'rollout 8/32 completions  98 tokens/s  left 50s',
-      'rollout 8/32 completions  61 tokens/s  left 1m 20s',
-      'rollout 8/32 completions  45 tokens/s  left 1m 50s',
+      'rollout 8/32 completions  109 tokens/s  left 45s',
+      'rollout 8/32 completions  70 tokens/s  left 1m 10s',
+      'rollout 8/32 completions  52 tokens/s  left 1m 35s',
       '',
     ]);
     reporter.step(ROW);
@@ -232,7 +232,7 @@ describe('for programs', () => {
     const reporter = createReporter({ json: true, stream, chatter });
     reporter.progress(ROLLOUT);
     vi.advanceTimersByTime(31_000);
-    expect([stream.text, chatter.text]).toEqual(['', 'rollout 0/32 completions  for 30s\n']);
+    expect([stream.text, chatter.text]).toEqual(['', 'rollout 0/32 completions  for 25s\n']);
     reporter.close();
   });
 

@@ -76,12 +76,12 @@ const CLEAR_LINE = '\r\x1b[2K';
 const REDRAW_MS = 100;
 /** A stage shorter than this is not shown: it would only flicker. */
 const SHOWN_AFTER_SECONDS = 1;
-/** Longest silence without a terminal. */
-const SILENCE_MS = 30_000;
+/** Silence without a terminal; a call of the engine, which nobody interrupts, may add some seconds. */
+const SILENCE_MS = 25_000;
 
 /**
  * Shows a run on its output. A terminal has one live line: the stage in progress, and the last step. Elsewhere each step
- * is a line, and so is the stage in progress after 30 seconds without another line.
+ * is a line, and so is the stage in progress after 25 seconds without another line.
  */
 export function createReporter(options: ReporterOptions = {}): Reporter {
   const { json = false, stream = process.stdout, chatter = process.stderr } = options;

@@ -43,8 +43,9 @@ export class StageLine {
     return [
       `${now.stage} ${count(now.done)}${now.total > 0 ? `/${count(now.total)}` : ''}${unit}`,
       ...(speed > 0 && seconds > 0 ? [rate] : []),
+      ...(gained > 0 ? [`left ${formatDuration(left)}`] : []),
       // A wait that does not say how far it is.
-      gained > 0 ? `left ${formatDuration(left)}` : `for ${formatDuration(seconds)}`,
+      ...(gained <= 0 && seconds >= 1 ? [`for ${formatDuration(seconds)}`] : []),
     ].join('  ');
   }
 }
