@@ -48,6 +48,7 @@ INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, int64
   UNROLL
   for (int b = 0; b < B; ++b)
     from[b] = keys + (first + b) / PER_BLOCK * padded * KEY_BLOCK + (first + b) % PER_BLOCK * LANES;
+  FOUR_AT_ONCE
   for (int64_t d = 0; d < padded; ++d) {
     UNROLL
     for (int b = 0; b < B; ++b) {
@@ -91,6 +92,7 @@ INLINE void addColumns(const float* weights, int64_t stride, const T* values, in
     UNROLL
     for (int c = 0; c < C; ++c) sums[q][c] = load(out + q * padded + c * LANES);
   }
+  FOUR_AT_ONCE
   for (int64_t t = 0; t < length; ++t) {
     Vector value[C];
     UNROLL

@@ -2,8 +2,9 @@
 
 // Vectors of a panel's outputs.
 constexpr int PIECES = PANEL / LANES;
-// Rows whose sums stay in registers, beside the weights of a step and an input.
-constexpr int TILE_ROWS = LANES == 16 ? 8 : REGISTERS >= 32 || LANES == 8 ? 4 : 2;
+// Rows whose sums stay in registers, beside the weights of a step and an input. With AVX2, twelve sums: eight would be
+// as fast only where nothing else wants the core.
+constexpr int TILE_ROWS = LANES == 16 ? 8 : LANES == 8 ? 6 : REGISTERS >= 32 ? 4 : 2;
 
 #ifdef MULTIPLIES_BFLOAT16
 constexpr bool PAIRED = true;
@@ -106,48 +107,70 @@ void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end
   }
 }
 
-// Adds the products of a step's input `x` of a row with its weights.
+// A vector of weights as one of a row's numbers multiplies it: of a pair that is widened, the first is the lower half.
 template <class T>
-INLINE Vector plusProduct(Vector sum, const float* weights, const float* x) {
-  if constexpr (sizeof(T) == 4) return sum + load(weights) * x[0];
-#ifdef MULTIPLIES_BFLOAT16
-  else
-    return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_loadu_si512(weights), (__m512bh)_mm512_set1_ps(x[0]));
-#else
-  else {
-    // Of a pair the first is the lower half.
-    const Bits pairs = read<Bits>(weights);
-    return sum + bitsOf<Vector>(pairs << 16) * x[0] + bitsOf<Vector>(pairs & 0xffff0000) * x[PANEL];
-  }
-#endif
+INLINE Vector weightsFor(const float* weights, int number) {
+  if constexpr (NUMBERS<T> == 1) return load(weights);
+  const Bits pairs = read<Bits>(weights);
+  return bitsOf<Vector>(number == 0 ? pairs << 16 : pairs & 0xffff0000);
 }
 
-// Adds the products of TILE_ROWS rows with a block of P panels to their sums. Each sum goes through the inputs in their
-// order, whatever other rows and panels there are. Every FETCHING steps, P lines from `ahead` on are fetched along.
-template <class T, int P, int FETCHING>
+template <class T>
+INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
+#ifdef MULTIPLIES_BFLOAT16
+  if constexpr (sizeof(T) == 2) return _mm512_dpbf16_ps(sum, (__m512bh)weights, (__m512bh)_mm512_set1_ps(x));
+#endif
+  return sum + weights * x;
+}
+
+// Adds the products of R rows with a block of P panels to their sums. Each sum goes through the inputs in their order,
+// whatever other rows and panels there are. Every FETCHING steps, P lines from `ahead` on are fetched along.
+template <class T, int R, int P, int FETCHING>
 void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
              float* to) {
-  Vector sums[TILE_ROWS][P * PIECES];
+  Vector sums[R][P * PIECES];
   UNROLL
-  for (int r = 0; r < TILE_ROWS; ++r) {
+  for (int r = 0; r < R; ++r) {
     UNROLL
     for (int p = 0; p < P * PIECES; ++p) sums[r][p] = begins ? Vector{} : load(to + r * SUMS + p * LANES);
   }
-  for (int64_t i = 0; i < steps; ++i) {
-    if (FETCHING == 1 || (FETCHING > 1 && i % FETCHING == 0)) {
-      UNROLL
-      for (int p = 0; p < P; ++p, ahead += PANEL) __builtin_prefetch(ahead, 0, 2);
-    }
+  const auto add = [&](int64_t i) INLINED {
     UNROLL
-    for (int r = 0; r < TILE_ROWS; ++r) {
+    for (int n = 0; n < NUMBERS<T>; ++n) {
+      Vector some[P * PIECES];
       UNROLL
       for (int p = 0; p < P * PIECES; ++p)
-        sums[r][p] = plusProduct<T>(sums[r][p], weights + p / PIECES * size + i * PANEL + p % PIECES * LANES,
-                                    x + i * NUMBERS<T> * PANEL + r);
+        some[p] = weightsFor<T>(weights + p / PIECES * size + i * PANEL + p % PIECES * LANES, n);
+      UNROLL
+      for (int r = 0; r < R; ++r) {
+        UNROLL
+        for (int p = 0; p < P * PIECES; ++p) {
+          sums[r][p] = plusProduct<T>(sums[r][p], some[p], x[(i * NUMBERS<T> + n) * PANEL + r]);
+          // All are needed before the other half of the weights: there is no register to spare.
+          if constexpr (NUMBERS<T> == 2) stayInRegister(sums[r][p]);
+        }
+      }
     }
+  };
+  const auto fetch = [&]() INLINED {
+    UNROLL
+    for (int p = 0; p < P; ++p, ahead += PANEL) __builtin_prefetch(ahead, 0, 2);
+  };
+  int64_t i = 0;
+  // Four at once, as in FOUR_AT_ONCE, with at most so many fetches.
+  for (; i + 4 <= steps; i += 4) {
+    if constexpr (FETCHING > 0) fetch();
+    add(i);
+    if constexpr (FETCHING == 1) fetch();
+    add(i + 1);
+    if constexpr (FETCHING == 1 || FETCHING == 2) fetch();
+    add(i + 2);
+    if constexpr (FETCHING == 1) fetch();
+    add(i + 3);
   }
+  for (; i < steps; ++i) add(i);
   UNROLL
-  for (int r = 0; r < TILE_ROWS; ++r) {
+  for (int r = 0; r < R; ++r) {
     UNROLL
     for (int p = 0; p < P * PIECES; ++p) store(to + r * SUMS + p * LANES, sums[r][p]);
   }
@@ -160,13 +183,27 @@ void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
   const float* weights = job.panels.at(panel, from);
   const int64_t tiles = (job.rows + TILE_ROWS - 1) / TILE_ROWS, fetching = tiles < 2 ? 1 : tiles < 4 ? 2 : 4;
-  const auto fetch = fetching == 1 ? addTile<T, P, 1> : fetching == 2 ? addTile<T, P, 2> : addTile<T, P, 4>;
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    const int64_t row = tile * TILE_ROWS;
+  int64_t tile = 0, row = 0;
+  const auto add = [&](auto rows) {
     const auto* x =
         static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
-    const auto add = tile < fetching ? fetch : addTile<T, P, 0>;
-    add(x, weights, size, steps, from == 0, weights + P * size * (fetching + tile) / fetching, sums + row * SUMS);
+    const auto go = tile >= fetching ? addTile<T, rows, P, 0>
+                    : fetching == 1  ? addTile<T, rows, P, 1>
+                    : fetching == 2  ? addTile<T, rows, P, 2>
+                                     : addTile<T, rows, P, 4>;
+    go(x, weights, size, steps, from == 0, weights + P * size * (fetching + tile) / fetching, sums + row * SUMS);
+    row += rows;
+    ++tile;
+  };
+  while (row < job.rows) {
+    // Tiles of six do not fill a block of rows: 16 are 6, 6 and 4, and 8 are 4 and 4.
+    const int64_t left = std::min(PANEL - row % PANEL, job.rows - row);
+    if (TILE_ROWS == 6 && left <= 2)
+      add(std::integral_constant<int, 2>());
+    else if (TILE_ROWS == 6 && (left <= 4 || left == 7 || left == 8))
+      add(std::integral_constant<int, 4>());
+    else
+      add(std::integral_constant<int, TILE_ROWS>());
   }
 }
 

@@ -12,11 +12,15 @@ typedef double Doubles __attribute__((vector_size(LANES * 4)));
 #define INLINE inline __attribute__((always_inline))
 // Behind the parameters of a lambda.
 #define INLINED __attribute__((always_inline))
-// Before a loop of a few turns whose vectors are to stay in registers.
+// UNROLL: before a loop of a few turns whose vectors are to stay in registers. FOUR_AT_ONCE: before a long loop with a
+// short body, whose turning back costs more or less depending on where the code happens to lie, and on what else the core
+// does.
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define FOUR_AT_ONCE _Pragma("clang loop unroll_count(4)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
+#define FOUR_AT_ONCE _Pragma("GCC unroll 4")
 #endif
 
 template <class To, class From>
@@ -72,6 +76,15 @@ INLINE void eachVector(int64_t n, const Body& body) {
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) body(i, LANES);
   if (i < n) body(i, n - i);
+}
+
+// The compiler computes x here, and does not put it off.
+INLINE void stayInRegister(Vector& x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
 }
 
 INLINE Vector broadcast(float x) { return Vector{} + x; }
