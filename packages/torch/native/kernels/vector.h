@@ -13,8 +13,8 @@ typedef double Doubles __attribute__((vector_size(LANES * 4)));
 // Behind the parameters of a lambda.
 #define INLINED __attribute__((always_inline))
 // UNROLL: before a loop of a few turns whose vectors are to stay in registers. FOUR_AT_ONCE: before a long loop with a
-// short body, whose turning back costs more or less depending on where the code happens to lie, and on what else the core
-// does.
+// short body, whose turning back costs more or less depending on where the code happens to lie, and on what else the
+// core does.
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define FOUR_AT_ONCE _Pragma("clang loop unroll_count(4)")
