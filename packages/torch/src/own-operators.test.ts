@@ -131,8 +131,10 @@ describe('linear', () => {
           ];
           const packed = packLinear(weight);
           const all = packedLinear(x, packed, outputs);
+          // However many rows are left for the last tiles.
+          const first = Array.from({ length: Math.min(rows, 17) }, (_, i) => [0, i + 1] as const);
           for (const [from, count] of [
-            [0, 1],
+            ...first,
             [rows - 1, 1],
             [1, 2],
             [rows >> 1, rows - (rows >> 1)],
