@@ -91,6 +91,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     maxWorkers: 3,
     testTimeout: 120_000,
+    // To delete the folders of a hundred runs takes long on a busy disk.
+    hookTimeout: 120_000,
     // A thread each: more would wait for one another. Some tests wait for processes, so there is a worker more than cores.
     env: { GRPO_THREADS: '1' },
   },

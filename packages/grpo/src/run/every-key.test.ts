@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keys } from '../config/keys.js';
 import { ADAPTER, leftBy, MODELS, TASKS, type TrainingCommand, writeFiles } from './every-key.test.helper.js';
+import { PROCESS_MB } from './tiny-model.test.helper.js';
 
 /** Two ways to set a key under which runs must differ. */
 interface Row {
@@ -49,7 +50,7 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('device', 'mps', { refused: true }),
   set('dtype', 'bfloat16'),
   set('threads', '2'),
-  set('memory', '300MB'),
+  set('memory', `${PROCESS_MB + 40}MB`),
   set('rewards', '[{module: wave.mjs}]'),
   set('onRewardError', 'drop', { from: ['onRewardError=stop'], with: ['rewards=[{module: failing.mjs}]'] }),
   set('sinks', '[csv]'),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DType } from '@grpo/torch';
+import { compilesEachShape, type DType } from '@grpo/torch';
 import { onTestFinished } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, type Model, writeRandomWeights } from '../models/index.js';
@@ -20,3 +20,6 @@ export async function tinyModel(options: { seed?: number; dtype?: DType } = {}):
   onTestFinished(() => model.decoder.dispose());
   return model;
 }
+
+/** Megabytes that any float32 process is taken to need, with compiled products where the processor has them. */
+export const PROCESS_MB = compilesEachShape('float32') ? 320 : 260;
