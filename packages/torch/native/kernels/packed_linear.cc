@@ -24,6 +24,8 @@ constexpr int64_t SUMS = GROUP * PANEL;
 // Rows of an input that are multiplied before a group's weights are read again: their sums stay in the nearer caches.
 constexpr int64_t MOST_ROWS = 256;
 
+int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
 // Rows of numbers of two or four bytes, as they lie in a tensor: a row's numbers side by side, or the rows' (stride 1).
 struct Rows {
   const void* data;
@@ -71,8 +73,6 @@ Panels panelsOf(const at::Tensor& packed) {
 }
 
 int64_t widthOf(at::ScalarType type) { return type == at::kBFloat16 ? 2 : 1; }
-
-int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Steps of a weight's panels. A tile takes sixteen pairs at a time.
 int64_t stepsOf(const at::Tensor& weight) {

@@ -2,8 +2,8 @@
 
 // Vectors of a panel's outputs.
 constexpr int PIECES = PANEL / LANES;
-// Rows whose sums stay in registers, beside the weights of a step and an input. With AVX2, twelve sums: eight would be
-// as fast only where nothing else wants the core.
+// At most so many rows' sums stay in registers, beside the weights of a step and an input. With AVX2, twelve sums:
+// eight would be as fast only where nothing else wants the core.
 constexpr int TILE_ROWS = LANES == 16 ? 8 : LANES == 8 ? 6 : REGISTERS >= 32 ? 4 : 2;
 
 #ifdef MULTIPLIES_BFLOAT16
@@ -124,7 +124,7 @@ INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
 }
 
 // Adds the products of R rows with a block of P panels to their sums. Each sum goes through the inputs in their order,
-// whatever other rows and panels there are. Every FETCHING steps, P lines from `ahead` on are fetched along.
+// whatever other rows and panels there are. Every four steps fetch FETCHING × P lines, from `ahead` on.
 template <class T, int R, int P, int FETCHING>
 void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
              float* to) {
@@ -161,11 +161,11 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
   for (; i + 4 <= steps; i += 4) {
     if constexpr (FETCHING > 0) fetch();
     add(i);
-    if constexpr (FETCHING == 1) fetch();
+    if constexpr (FETCHING == 4) fetch();
     add(i + 1);
-    if constexpr (FETCHING == 1 || FETCHING == 2) fetch();
+    if constexpr (FETCHING > 1) fetch();
     add(i + 2);
-    if constexpr (FETCHING == 1) fetch();
+    if constexpr (FETCHING == 4) fetch();
     add(i + 3);
   }
   for (; i < steps; ++i) add(i);
@@ -176,34 +176,41 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
   }
 }
 
-// A block of P panels with all rows. Meanwhile the next panels come nearer, a share with each of the first tiles: what
-// is fetched at once is waited for.
+// A block of P panels with all rows. Meanwhile the next panels come nearer, some quarters with each of the first tiles:
+// what is fetched at once is waited for.
 template <class T, int P>
 void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const int64_t steps = job.panels.blockSteps(from), size = steps * PANEL, numbers = job.panels.steps * NUMBERS<T>;
   const float* weights = job.panels.at(panel, from);
-  const int64_t tiles = (job.rows + TILE_ROWS - 1) / TILE_ROWS, fetching = tiles < 2 ? 1 : tiles < 4 ? 2 : 4;
-  int64_t tile = 0, row = 0;
+  const int64_t tiles = (job.rows + TILE_ROWS - 1) / TILE_ROWS;
+  const float* ahead = weights + P * size;
+  int64_t tile = 0, row = 0, quarters = 4;
   const auto add = [&](auto rows) {
     const auto* x =
         static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
-    const auto go = tile >= fetching ? addTile<T, rows, P, 0>
-                    : fetching == 1  ? addTile<T, rows, P, 1>
-                    : fetching == 2  ? addTile<T, rows, P, 2>
-                                     : addTile<T, rows, P, 4>;
-    go(x, weights, size, steps, from == 0, weights + P * size * (fetching + tile) / fetching, sums + row * SUMS);
+    const int64_t left = std::max<int64_t>(1, tiles - tile), fetching = (quarters + left - 1) / left;
+    const auto go = fetching == 0   ? addTile<T, rows, P, 0>
+                    : fetching == 1 ? addTile<T, rows, P, 1>
+                    : fetching == 2 ? addTile<T, rows, P, 2>
+                                    : addTile<T, rows, P, 4>;
+    go(x, weights, size, steps, from == 0, ahead, sums + row * SUMS);
+    ahead += P * size * fetching / 4;
+    quarters -= fetching;
     row += rows;
     ++tile;
   };
   while (row < job.rows) {
-    // Tiles of six do not fill a block of rows: 16 are 6, 6 and 4, and 8 are 4 and 4.
     const int64_t left = std::min(PANEL - row % PANEL, job.rows - row);
-    if (TILE_ROWS == 6 && left <= 2)
-      add(std::integral_constant<int, 2>());
-    else if (TILE_ROWS == 6 && (left <= 4 || left == 7 || left == 8))
-      add(std::integral_constant<int, 4>());
-    else
-      add(std::integral_constant<int, TILE_ROWS>());
+    // The least tile that has them all. Eight rows are two tiles of four where six are the most.
+    const int64_t rows =
+        TILE_ROWS == 6 && (left == 7 || left == 8) ? 4 : std::min<int64_t>(TILE_ROWS, roundUp(left, 2));
+    if (rows == 2) add(std::integral_constant<int, 2>());
+    if constexpr (TILE_ROWS >= 4)
+      if (rows == 4) add(std::integral_constant<int, 4>());
+    if constexpr (TILE_ROWS >= 6)
+      if (rows == 6) add(std::integral_constant<int, 6>());
+    if constexpr (TILE_ROWS >= 8)
+      if (rows == 8) add(std::integral_constant<int, 8>());
   }
 }
 
@@ -287,8 +294,9 @@ void multiply(const Product& job, int64_t begin, int64_t end) {
 #ifdef MULTIPLIES_TILES
   if constexpr (sizeof(T) == 2) return multiplyTiles(job, begin, end);
 #endif
-  // Few rows wait for the weights; more wait for the arithmetic, and wide tiles read the inputs fewer times.
-  const int64_t atOnce = LANES < 16 ? 1 : job.rows <= PANEL ? 2 : 3;
+  // Up to four rows have too few sums under way otherwise. Up to sixteen wait for the weights; more wait for the
+  // arithmetic, and wide tiles read the inputs fewer times.
+  const int64_t atOnce = LANES < 16 ? 1 : job.rows > 4 && job.rows <= PANEL ? 2 : 3;
   const Scratch sums((job.rows + PANEL) * SUMS);
   for (int64_t panel = begin; panel < end;) {
     const int64_t last = std::min(end, panel / GROUP * GROUP + GROUP);
