@@ -117,9 +117,16 @@ export function tables(rows) {
       ...others.map(({ ratios }) => cell(ratios[entry.name])),
     ]),
   );
+  const floored = others.filter(({ floors }) => floors !== undefined);
+  const floorCell = (floors) =>
+    floors ? `${times(floors.decode_over_floor)} · ${times(floors.step_over_floor)}` : '–';
   const floors = tableOf(
-    ['workload', 'decoding ÷ floor (≤ 1.6)', 'step ÷ floor (≤ 1.5)'],
-    timed.map(({ title, floors }) => [title, times(floors.decode_over_floor), times(floors.step_over_floor)]),
+    ['workload', ...[own, ...floored].map(({ processor, date }) => `${processor}, ${date}`)],
+    timed.map(({ name, title, floors }) => [
+      title,
+      floorCell(floors),
+      ...floored.map((other) => floorCell(other.floors[name])),
+    ]),
   );
   const sides = tableOf(
     ['workload', 'side', 'step, s', 'rollout, s', 'generation alone, s', 'peak memory, MB', 'runs'],
@@ -225,7 +232,7 @@ A stage's floor is the longer of two times: of its arithmetic, at the best rate 
 lie in a cache, and of the bytes that it must read and write (weights, gradients, the optimizer's state, cached keys and
 values), at the bandwidth of \`a + s × b\` (\`lab/bench/floor.ts\`). Both are measured in the process of the run, the rates of
 products right after each step and for its lengths: the speed of a shared machine changes. A ratio is the median over the
-steps of each one's own.
+steps of each one's own. Decoding ÷ floor (goal: ≤ 1.6) · step ÷ floor (goal: ≤ 1.5):
 
 ${floors}
 
