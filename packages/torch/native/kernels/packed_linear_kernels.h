@@ -294,9 +294,8 @@ void multiply(const Product& job, int64_t begin, int64_t end) {
 #ifdef MULTIPLIES_TILES
   if constexpr (sizeof(T) == 2) return multiplyTiles(job, begin, end);
 #endif
-  // Up to four rows have too few sums under way otherwise. Up to sixteen wait for the weights; more wait for the
-  // arithmetic, and wide tiles read the inputs fewer times.
-  const int64_t atOnce = LANES < 16 ? 1 : job.rows > 4 && job.rows <= PANEL ? 2 : 3;
+  // Few rows wait for the weights; more wait for the arithmetic, and wide tiles read the inputs fewer times.
+  const int64_t atOnce = LANES < 16 ? 1 : job.rows <= PANEL ? 2 : 3;
   const Scratch sums((job.rows + PANEL) * SUMS);
   for (int64_t panel = begin; panel < end;) {
     const int64_t last = std::min(end, panel / GROUP * GROUP + GROUP);
