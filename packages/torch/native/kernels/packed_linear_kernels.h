@@ -99,7 +99,9 @@ void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end
     float* out = to + block * numbers * PANEL;
 #ifdef MULTIPLIES_TILES
     if constexpr (sizeof(T) == 2) {
-      for (int64_t r = 0; r < PANEL; ++r) readNumbers<false>(x, block * PANEL + r, 0, numbers, out + r * numbers);
+      for (int64_t from = 0; from < numbers; from += PANEL)
+        for (int64_t r = 0; r < PANEL; ++r)
+          readNumbers<false>(x, block * PANEL + r, from, PANEL, out + (from + r) * PANEL);
       continue;
     }
 #endif
@@ -234,51 +236,81 @@ INLINE void finish(const Product& job, const float* sums, int64_t stride, int64_
 }
 
 #ifdef MULTIPLIES_TILES
-// Registers of sixteen rows of 64 bytes: sums 0 to 2, inputs 3, weights of each panel 4 to 6.
+// Registers of sixteen rows of 64 bytes: sums 0 to 3, then inputs, then weights.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-template <int P>
+// Tiles of a panel that are fetched ahead. The panels that are multiplied at once are read from as many pages: a core
+// has more reads under way than by one after the other.
+constexpr int64_t TILES_AHEAD = 4;
+
+// Sixteen rows with up to four panels.
+template <int P, bool FETCHES>
 void multiplyTile(const Product& job, int64_t panel, int64_t row, float* sums) {
   _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
+  if constexpr (P > 1) _tile_zero(1);
+  if constexpr (P > 2) _tile_zero(2);
+  if constexpr (P > 3) _tile_zero(3);
   const int64_t steps = job.panels.steps;
   const auto* x = static_cast<const float*>(job.x) + row * steps;
   for (int64_t from = 0; from < steps; from += STEPS) {
     const int64_t some = job.panels.blockSteps(from), size = some * PANEL;
     const float* weights = job.panels.at(panel, from);
-    for (int64_t i = 0; i < some; i += PANEL) {
-      _tile_loadd(3, x + from + i, steps * 4);
-      _tile_loadd(4, weights + i * PANEL, 64);
-      _tile_dpbf16ps(0, 3, 4);
+    for (int64_t i = 0; i < some; i += PANEL, x += PANEL * PANEL) {
+      if constexpr (FETCHES) {
+        const int64_t next = from + i + TILES_AHEAD * PANEL, block = next / STEPS * STEPS;
+        const bool inside = next < steps;
+        const float* ahead = inside ? job.panels.at(panel, block) + (next - block) * PANEL
+                                    : job.panels.at(panel + P, 0) + (next - steps) * PANEL;
+        const int64_t apart = (inside ? job.panels.blockSteps(block) : job.panels.blockSteps(0)) * PANEL;
+        UNROLL
+        for (int p = 0; p < P; ++p) {
+          UNROLL
+          for (int line = 0; line < PANEL; ++line) __builtin_prefetch(ahead + p * apart + line * PANEL);
+        }
+      }
+      _tile_loadd(4, x, 64);
+      _tile_loadd(5, weights + i * PANEL, 64);
+      _tile_dpbf16ps(0, 4, 5);
       if constexpr (P > 1) {
-        _tile_loadd(5, weights + size + i * PANEL, 64);
-        _tile_dpbf16ps(1, 3, 5);
+        _tile_loadd(6, weights + size + i * PANEL, 64);
+        _tile_dpbf16ps(1, 4, 6);
       }
       if constexpr (P > 2) {
-        _tile_loadd(6, weights + 2 * size + i * PANEL, 64);
-        _tile_dpbf16ps(2, 3, 6);
+        _tile_loadd(5, weights + 2 * size + i * PANEL, 64);
+        _tile_dpbf16ps(2, 4, 5);
+      }
+      if constexpr (P > 3) {
+        _tile_loadd(6, weights + 3 * size + i * PANEL, 64);
+        _tile_dpbf16ps(3, 4, 6);
       }
     }
   }
   _tile_stored(0, sums, P * 64);
   if constexpr (P > 1) _tile_stored(1, sums + PANEL, P * 64);
   if constexpr (P > 2) _tile_stored(2, sums + 2 * PANEL, P * 64);
+  if constexpr (P > 3) _tile_stored(3, sums + 3 * PANEL, P * 64);
 }
 
 void multiplyTiles(const Product& job, int64_t begin, int64_t end) {
   const TileShapes shapes;
   _tile_loadconfig(&shapes);
-  const Scratch sums(3 * PANEL * PANEL);
+  const Scratch sums(4 * PANEL * PANEL);
   for (int64_t panel = begin; panel < end;) {
-    const int64_t last = std::min({end, panel / GROUP * GROUP + GROUP, panel + 3});
+    const int64_t last = std::min({end, panel / GROUP * GROUP + GROUP, panel + 4});
     const int64_t panels = last - panel;
-    const auto go = panels == 1 ? multiplyTile<1> : panels == 2 ? multiplyTile<2> : multiplyTile<3>;
     for (int64_t row = 0; row < job.rows; row += PANEL) {
+      const auto go = row == 0      ? panels == 1   ? multiplyTile<1, true>
+                                      : panels == 2 ? multiplyTile<2, true>
+                                      : panels == 3 ? multiplyTile<3, true>
+                                                    : multiplyTile<4, true>
+                           : panels == 1 ? multiplyTile<1, false>
+                      : panels == 2 ? multiplyTile<2, false>
+                      : panels == 3 ? multiplyTile<3, false>
+                                    : multiplyTile<4, false>;
       go(job, panel, row, sums.data);
       finish<c10::BFloat16>(job, sums.data, panels * PANEL, row, std::min(PANEL, job.rows - row), panel, last);
     }
