@@ -126,7 +126,8 @@ INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
 }
 
 // Adds the products of R rows with a block of P panels to their sums. Each sum goes through the inputs in their order,
-// whatever other rows and panels there are. Every four steps fetch FETCHING × P lines, from `ahead` on.
+// whatever other rows and panels there are. Every four steps fetch FETCHING lines of each of P panels from `ahead` on:
+// a core has more reads under way from several pages than from one.
 template <class T, int R, int P, int FETCHING>
 void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
              float* to) {
@@ -154,9 +155,13 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
       }
     }
   };
+  // A tile alone fetches from the two halves of each panel in turn.
+  int64_t hop = FETCHING == 4 ? size / 2 : PANEL;
   const auto fetch = [&]() INLINED {
     UNROLL
-    for (int p = 0; p < P; ++p, ahead += PANEL) __builtin_prefetch(ahead, 0, 2);
+    for (int p = 0; p < P; ++p) __builtin_prefetch(ahead + p * size, 0, 2);
+    ahead += hop;
+    if constexpr (FETCHING == 4) hop = PANEL - hop;
   };
   int64_t i = 0;
   // Four at once, as in FOUR_AT_ONCE, with at most so many fetches.
@@ -196,7 +201,7 @@ void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
                     : fetching == 2 ? addTile<T, rows, P, 2>
                                     : addTile<T, rows, P, 4>;
     go(x, weights, size, steps, from == 0, ahead, sums + row * SUMS);
-    ahead += P * size * fetching / 4;
+    ahead += size * fetching / 4;
     quarters -= fetching;
     row += rows;
     ++tile;
@@ -243,8 +248,7 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// Tiles of a panel that are fetched ahead. The panels that are multiplied at once are read from as many pages: a core
-// has more reads under way than by one after the other.
+// Tiles of each panel that are fetched ahead.
 constexpr int64_t TILES_AHEAD = 4;
 
 // Sixteen rows with up to four panels.
