@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
-import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CampaignResult, Outcome } from './campaign.js';
 import { applied, mutationsOf } from './operators.js';
 import { tryIn } from './processes.js';
@@ -22,39 +22,51 @@ function mutantOf(path: string, operator: string, words: string) {
 }
 
 describe('a trial', () => {
-  const baselineIn = (folder: string) => join(folder, 'clean.v8');
-  const request = (folder: string) => ({
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-trial-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const request = {
     seed: 1,
     configuration: 2,
     model: join(folder, 'model'),
-    baseline: baselineIn(folder),
+    baseline: join(folder, 'clean.v8'),
     result: join(folder, 'result'),
-  });
-  it('finds nothing in clean runs, and stops a wrong sign of the advantage at its stage', async () => {
-    const folder = tempFolder();
-    await writeSmallModel(join(folder, 'model'), 1);
-    const ended = await tryIn<CleanRuns>({ ...request(folder), kind: 'baseline' }, { limit: 300_000 });
-    const { result: clean } = ended as { result: CleanRuns };
+  };
+  // What ends late on a slow machine is told as that, before the test's own time is over.
+  const limit = 110_000;
+  const words = 'value - baselineOf(baseline, value, groupStatistics)';
+  const { subject, mutation, mutant } = mutantOf('objective/advantage', 'wrong sign', words);
+  const trialOf = (source: string) =>
+    tryIn<MutantResult>({ ...request, kind: 'mutant', mutant: { ...mutant, source } }, { limit });
+
+  let clean: CleanRuns;
+  beforeAll(async () => {
+    await writeSmallModel(request.model, 1);
+    const ended = await tryIn<CleanRuns>({ ...request, kind: 'baseline' }, { limit: 290_000 });
+    clean = (ended as { result: CleanRuns }).result;
+    writeFileSync(request.baseline, serialize(clean));
+    // Ten runs.
+  }, 300_000);
+
+  it('finds nothing in clean runs', () => {
     expect(
       clean.verdicts.flatMap(({ stopped, failed }) => [...failed, ...(stopped ? [stopped] : [])]),
     ).toEqual([]);
-    writeFileSync(baselineIn(folder), serialize(clean));
+  });
 
-    const words = 'value - baselineOf(baseline, value, groupStatistics)';
-    const { subject, mutation, mutant } = mutantOf('objective/advantage', 'wrong sign', words);
+  it('stops a wrong sign of the advantage at its stage', async () => {
     expect(sourceLine(subject, mutation.start)).toBeGreaterThan(50);
-    const sick = await tryIn<MutantResult>({ ...request(folder), kind: 'mutant', mutant });
-    expect(sick).toMatchObject({
+    expect(await trialOf(mutant.source)).toMatchObject({
       result: { effect: 'wrong', verdict: { stopped: { step: 0, stage: 'advantage' } } },
     });
+  });
 
-    const broken = { ...mutant, source: `${mutant.source}\nthrow new TypeError('broken');` };
-    const crashed = await tryIn({ ...request(folder), kind: 'mutant', mutant: broken });
-    expect(crashed).toEqual({ crash: 'TypeError: broken' });
+  it('tells the error of a mutant that does not load', async () => {
+    const broken = `${mutant.source}\nthrow new TypeError('broken');`;
+    expect(await trialOf(broken)).toEqual({ crash: 'TypeError: broken' });
+  });
 
-    const same = { ...mutant, source: subject.text };
-    const nothing = await tryIn({ ...request(folder), kind: 'mutant', mutant: same });
-    expect(nothing).toEqual({ result: { effect: 'none' } });
+  it('has no effect where the source is as it was', async () => {
+    expect(await trialOf(subject.text)).toEqual({ result: { effect: 'none' } });
   });
 });
 
