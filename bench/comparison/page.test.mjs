@@ -88,14 +88,18 @@ describe('the summary of a comparison', () => {
 
   it('has a column of each processor: figures of another stay, those of the same one give way', () => {
     const { ratios, floors } = tables(rows);
-    const heads = /\| a processor, 2 cores, 2031-05-01 \| AMD EPYC \(avx2\), 2 cores, 2026-11-25 \|/;
-    expect(ratios).toMatch(heads);
+    const other = 'AMD EPYC (avx2), 2 cores';
+    for (const table of [ratios, floors]) {
+      expect(table).toContain('| a processor, 2 cores, 2031-05-01 |');
+      expect(table).toContain(`| ${other}, 2026-11-25 |`);
+    }
     expect(ratios).toContain('| 2.50 · 3.18 · 0.56 |');
-    expect(floors).toMatch(heads);
     expect(floors).toContain('| 1.43 · 1.28 |');
-    const same = rows.map((row) => ({ ...row, machine: 'AMD EPYC (avx2), 2 cores' }));
-    expect(tables(same).ratios).not.toContain('2026-11-25');
-    expect(tables(same).floors).not.toContain('2026-11-25');
+    const same = tables(rows.map((row) => ({ ...row, machine: other })));
+    for (const table of [same.ratios, same.floors]) {
+      expect(table).toContain(`| ${other}, 2031-05-01 |`);
+      expect(table).not.toContain(`| ${other}, 2026-11-25 |`);
+    }
   });
 
   it('shows how far decoding and the step are from their floors, of drawn work too', () => {
