@@ -31,7 +31,7 @@ describe('a trial', () => {
     baseline: join(folder, 'clean.v8'),
     result: join(folder, 'result'),
   };
-  // What ends late on a slow machine is told as that, before the test's own time is over.
+  // Milliseconds. A little less than a test may take, so that a trial that hangs is reported as one.
   const limit = 110_000;
   const words = 'value - baselineOf(baseline, value, groupStatistics)';
   const { subject, mutation, mutant } = mutantOf('objective/advantage', 'wrong sign', words);
@@ -42,6 +42,7 @@ describe('a trial', () => {
   beforeAll(async () => {
     await writeSmallModel(request.model, 1);
     const ended = await tryIn<CleanRuns>({ ...request, kind: 'baseline' }, { limit: 290_000 });
+    expect(ended).toHaveProperty('result');
     clean = (ended as { result: CleanRuns }).result;
     writeFileSync(request.baseline, serialize(clean));
     // Ten runs.
