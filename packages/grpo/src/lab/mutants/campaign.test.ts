@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
@@ -64,6 +64,12 @@ describe('a trial', () => {
   it('tells the error of a mutant that does not load', async () => {
     const broken = `${mutant.source}\nthrow new TypeError('broken');`;
     expect(await trialOf(broken)).toEqual({ crash: 'TypeError: broken' });
+  });
+
+  it('keeps a file that a mutant writes by mistake in the folder of trials', async () => {
+    const astray = `${mutant.source}\nimport { writeFileSync } from 'node:fs';\nwriteFileSync('astray', '');`;
+    expect(await trialOf(`${astray}\nthrow new TypeError('broken');`)).toHaveProperty('crash');
+    expect(existsSync(join(folder, 'astray'))).toBe(true);
   });
 
   it('has no effect where the source is as it was', async () => {

@@ -1,7 +1,7 @@
 /** `npm run mutants -- SEED COUNT [FOLDER]`: what share of drawn mistakes in the trainer the doctor stops. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runCampaign } from './campaign.js';
 import { campaignText, countsOf, fateOf, outcomeLine } from './table.js';
 
@@ -10,7 +10,7 @@ if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(count)) {
   console.error('npm run mutants -- SEED COUNT [FOLDER]: two whole numbers, and where to keep what was done');
   process.exit(2);
 }
-const folder = process.argv[4] ?? join(tmpdir(), `grpo-mutants-${seed}`);
+const folder = resolve(process.argv[4] ?? join(tmpdir(), `grpo-mutants-${seed}`));
 const interrupt = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt.abort());
 const result = await runCampaign({

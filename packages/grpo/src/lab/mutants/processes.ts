@@ -1,6 +1,7 @@
 /** Runs trials in processes of their own: a mutant may hang, crash, or spoil what it touches. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deserialize } from 'node:v8';
 import type { TrialRequest } from './trial-runs.js';
@@ -25,6 +26,8 @@ export async function tryIn<T>(
   const started = performance.now();
   const child = spawn(process.execPath, ['--max-old-space-size=1024', TRIAL, file], {
     stdio: ['ignore', 'inherit', 'pipe'],
+    // A mutant that takes a text for a path writes here, not where the campaign was started.
+    cwd: dirname(result),
     env: {
       ...process.env,
       OMP_NUM_THREADS: '1',
