@@ -251,20 +251,30 @@ struct alignas(64) TileShapes {
 // Steps of each panel that are fetched ahead.
 constexpr int64_t STEPS_AHEAD = 4 * PANEL;
 
-// What P panels read STEPS_AHEAD steps after `step`; behind their end the next panels begin.
+// Where the numbers lie that P panels read STEPS_AHEAD steps after `step`; behind their end the next panels begin.
+struct Ahead {
+  const float* first;
+  int64_t size;
+};
+
 template <int P>
-INLINE void fetchTiles(const Panels& panels, int64_t panel, int64_t step) {
+INLINE Ahead aheadOf(const Panels& panels, int64_t panel, int64_t step) {
   step += STEPS_AHEAD;
   if (step >= panels.steps) {
     panel += P;
     step -= panels.steps;
   }
   const int64_t from = step / STEPS * STEPS;
-  const float* ahead = panels.at(panel, from) + (step - from) * PANEL;
+  return {panels.at(panel, from) + (step - from) * PANEL, panels.blockSteps(from) * PANEL};
+}
+
+// A quarter of a tile of each of P panels, a line of each in turn.
+template <int P>
+INLINE void fetchQuarter(const Ahead& ahead, int quarter) {
   UNROLL
-  for (int p = 0; p < P; ++p, ahead += panels.blockSteps(from) * PANEL) {
+  for (int line = 4 * quarter; line < 4 * quarter + 4; ++line) {
     UNROLL
-    for (int line = 0; line < PANEL; ++line) __builtin_prefetch(ahead + line * PANEL);
+    for (int p = 0; p < P; ++p) __builtin_prefetch(ahead.first + p * ahead.size + line * PANEL);
   }
 }
 
@@ -281,22 +291,24 @@ void multiplyTile(const Product& job, int64_t panel, int64_t row, bool fetches, 
     const int64_t some = job.panels.blockSteps(from), size = some * PANEL;
     const float* weights = job.panels.at(panel, from);
     for (int64_t i = 0; i < some; i += PANEL, x += PANEL * PANEL, weights += PANEL * PANEL) {
-      if (fetches) fetchTiles<P>(job.panels, panel, from + i);
+      const Ahead ahead = aheadOf<P>(job.panels, panel, from + i);
+      // Between the tiles: what is fetched at once is waited for.
+      const auto fetch = [&](int quarter) INLINED {
+        if (fetches) fetchQuarter<P>(ahead, quarter);
+      };
       _tile_loadd(4, x, 64);
       _tile_loadd(5, weights, 64);
+      fetch(0);
       _tile_dpbf16ps(0, 4, 5);
-      if constexpr (P > 1) {
-        _tile_loadd(6, weights + size, 64);
-        _tile_dpbf16ps(1, 4, 6);
-      }
-      if constexpr (P > 2) {
-        _tile_loadd(5, weights + 2 * size, 64);
-        _tile_dpbf16ps(2, 4, 5);
-      }
-      if constexpr (P > 3) {
-        _tile_loadd(6, weights + 3 * size, 64);
-        _tile_dpbf16ps(3, 4, 6);
-      }
+      if constexpr (P > 1) _tile_loadd(6, weights + size, 64);
+      fetch(1);
+      if constexpr (P > 1) _tile_dpbf16ps(1, 4, 6);
+      if constexpr (P > 2) _tile_loadd(5, weights + 2 * size, 64);
+      fetch(2);
+      if constexpr (P > 2) _tile_dpbf16ps(2, 4, 5);
+      if constexpr (P > 3) _tile_loadd(6, weights + 3 * size, 64);
+      fetch(3);
+      if constexpr (P > 3) _tile_dpbf16ps(3, 4, 6);
     }
   }
   _tile_stored(0, sums, P * 64);
