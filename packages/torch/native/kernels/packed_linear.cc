@@ -36,10 +36,11 @@ struct Rows {
 struct Panels {
   float* data;
   int64_t count, steps;
-  int64_t blockSteps(int64_t from) const { return std::min(STEPS, steps - from); }
-  float* at(int64_t panel, int64_t from) const {
-    const int64_t group = panel / GROUP * GROUP, size = std::min(GROUP, count - group);
-    return data + (group * steps + size * from + (panel - group) * blockSteps(from)) * PANEL;
+  // Of the block with a step.
+  int64_t blockSteps(int64_t step) const { return std::min(STEPS, steps - step / STEPS * STEPS); }
+  float* at(int64_t panel, int64_t step) const {
+    const int64_t group = panel / GROUP * GROUP, size = std::min(GROUP, count - group), from = step / STEPS * STEPS;
+    return data + (group * steps + size * from + (panel - group) * blockSteps(step) + step - from) * PANEL;
   }
 };
 
@@ -138,7 +139,7 @@ void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor
 
 // A weight that serves one product is laid out in parts, and so is x. The largest part has LOT_INPUTS inputs of either,
 // LOT numbers of x, and PART bytes of the weight, which a cache holds.
-constexpr int64_t LOT_INPUTS = 1 << 13;
+constexpr int64_t LOT_INPUTS = 1 << 11;
 constexpr int64_t LOT = 1 << 21;
 constexpr int64_t PART = 1 << 22;
 
@@ -185,8 +186,7 @@ at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10
   const bool cut = inputs < x.size(1);
   auto out = at::empty({x.size(0), outputs}, cut ? x.options().dtype(at::kFloat) : x.options());
   if (cut) shift.defined() ? out.copy_(shift.expand_as(out)) : out.zero_();
-  // Tiles read whole rows.
-  const auto readableX = level() == Level::amx ? x.contiguous() : readable(x), weights = readable(weight);
+  const auto readableX = readable(x), weights = readable(weight);
   const auto packRows = AT_LEVEL(pack);
   for (int64_t row = 0; row < x.size(0); row += rows)
     for (int64_t input = 0; input < x.size(1); input += inputs) {

@@ -86,27 +86,47 @@ INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t cou
 }
 
 void pack(const Rows& weight, const Panels& panels, int64_t begin, int64_t end) {
-  for (int64_t panel = begin; panel < end; ++panel)
-    for (int64_t from = 0; from < panels.steps; from += STEPS)
-      sideBySide<false>(weight, panel * PANEL, from, panels.blockSteps(from), panels.at(panel, from));
+  const auto packSome = [&](int64_t panel, int64_t from, int64_t most) INLINED {
+    sideBySide<false>(weight, panel * PANEL, from, std::min(most, panels.steps - from), panels.at(panel, from));
+  };
+  if (weight.step == 1) {
+    for (int64_t panel = begin; panel < end; ++panel)
+      for (int64_t from = 0; from < panels.steps; from += STEPS) packSome(panel, from, STEPS);
+  } else {
+    // In the order of the memory: what lies side by side there are the rows.
+    for (int64_t from = 0; from < panels.steps; from += PANEL)
+      for (int64_t panel = begin; panel < end; ++panel) packSome(panel, from, PANEL);
+  }
 }
+
+#ifdef MULTIPLIES_TILES
+// Blocks of sixteen rows: tile after tile of sixteen numbers of each.
+void arrangeTiles(const Rows& x, int64_t numbers, float* to, int64_t begin, int64_t end) {
+  if (x.step == 1) {
+    for (int64_t block = begin; block < end; ++block)
+      for (int64_t from = 0; from < numbers; from += PANEL)
+        for (int64_t r = 0; r < PANEL; ++r)
+          readNumbers<false>(x, block * PANEL + r, from, PANEL, to + (block * numbers + from + r) * PANEL);
+    return;
+  }
+  alignas(64) float some[PANEL * PANEL];
+  for (int64_t from = 0; from < numbers; from += PANEL)
+    for (int64_t block = begin; block < end; ++block) {
+      sideBySide<false>(x, block * PANEL, from, PANEL, some);
+      transpose(some, PANEL, to + (block * numbers + from) * PANEL, PANEL);
+    }
+}
+#endif
 
 // Blocks of sixteen rows of an input as they are multiplied: [numbers, 16], or rows for the tiles.
 template <class T>
 void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end) {
   const int64_t numbers = steps * NUMBERS<T>;
-  for (int64_t block = begin; block < end; ++block) {
-    float* out = to + block * numbers * PANEL;
 #ifdef MULTIPLIES_TILES
-    if constexpr (sizeof(T) == 2) {
-      for (int64_t from = 0; from < numbers; from += PANEL)
-        for (int64_t r = 0; r < PANEL; ++r)
-          readNumbers<false>(x, block * PANEL + r, from, PANEL, out + (from + r) * PANEL);
-      continue;
-    }
+  if constexpr (sizeof(T) == 2) return arrangeTiles(x, numbers, to, begin, end);
 #endif
-    sideBySide<(NUMBERS<T> > 1)>(x, block * PANEL, 0, numbers, out);
-  }
+  for (int64_t block = begin; block < end; ++block)
+    sideBySide<(NUMBERS<T> > 1)>(x, block * PANEL, 0, numbers, to + block * numbers * PANEL);
 }
 
 // A vector of weights as one of a row's numbers multiplies it: of a pair that is widened, the first is the lower half.
@@ -241,12 +261,15 @@ INLINE void finish(const Product& job, const float* sums, int64_t stride, int64_
 }
 
 #ifdef MULTIPLIES_TILES
-// Registers of sixteen rows of 64 bytes: sums 0 to 3, inputs 4, weights 5 and 6.
+// Registers of sixteen rows of 64 bytes: sums 0 to 3, inputs 4, weights 5. With more for the weights it is slower.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
 };
+
+// Compilers take it that the instruction reads eight bytes, and leave out others that are not in the memory already.
+constexpr TileShapes SHAPES;
 
 // Steps of each panel that are fetched ahead.
 constexpr int64_t STEPS_AHEAD = 4 * PANEL;
@@ -264,8 +287,7 @@ INLINE Ahead aheadOf(const Panels& panels, int64_t panel, int64_t step) {
     panel += P;
     step -= panels.steps;
   }
-  const int64_t from = step / STEPS * STEPS;
-  return {panels.at(panel, from) + (step - from) * PANEL, panels.blockSteps(from) * PANEL};
+  return {panels.at(panel, step), panels.blockSteps(step) * PANEL};
 }
 
 // A quarter of a tile of each of P panels, a line of each in turn.
@@ -300,15 +322,15 @@ void multiplyTile(const Product& job, int64_t panel, int64_t row, bool fetches, 
       _tile_loadd(5, weights, 64);
       fetch(0);
       _tile_dpbf16ps(0, 4, 5);
-      if constexpr (P > 1) _tile_loadd(6, weights + size, 64);
+      if constexpr (P > 1) _tile_loadd(5, weights + size, 64);
       fetch(1);
-      if constexpr (P > 1) _tile_dpbf16ps(1, 4, 6);
+      if constexpr (P > 1) _tile_dpbf16ps(1, 4, 5);
       if constexpr (P > 2) _tile_loadd(5, weights + 2 * size, 64);
       fetch(2);
       if constexpr (P > 2) _tile_dpbf16ps(2, 4, 5);
-      if constexpr (P > 3) _tile_loadd(6, weights + 3 * size, 64);
+      if constexpr (P > 3) _tile_loadd(5, weights + 3 * size, 64);
       fetch(3);
-      if constexpr (P > 3) _tile_dpbf16ps(3, 4, 6);
+      if constexpr (P > 3) _tile_dpbf16ps(3, 4, 5);
     }
   }
   _tile_stored(0, sums, P * 64);
@@ -318,8 +340,7 @@ void multiplyTile(const Product& job, int64_t panel, int64_t row, bool fetches, 
 }
 
 void multiplyTiles(const Product& job, int64_t begin, int64_t end) {
-  const TileShapes shapes;
-  _tile_loadconfig(&shapes);
+  _tile_loadconfig(&SHAPES);
   const Scratch sums(4 * PANEL * PANEL);
   // Four panels are read from as many pages at once, and sixteen rows with them are as fast as 32 with two.
   const decltype(&multiplyTile<1>) go[] = {multiplyTile<1>, multiplyTile<2>, multiplyTile<3>, multiplyTile<4>};
