@@ -6,7 +6,7 @@ const MiB = 2 ** 20;
 
 /** Runs a module in a process of its own, whose memory is its alone, and returns the number that it prints. */
 function measure(body: string): number {
-  const code = `import { full, memory, tidy } from '${new URL('./index.js', import.meta.url).href}';\n${body}`;
+  const code = `import { byteParts, full, memory, tidy } from '${new URL('./index.js', import.meta.url).href}';\n${body}`;
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
   if (child.status !== 0) throw new Error(child.stderr);
   return Number(child.stdout);
@@ -29,6 +29,19 @@ describe('tensors that nobody disposes', () => {
 
   it('are counted until then', () => {
     expect(measure('globalThis.kept = full([1024], 0.5); console.log(memory().bytes)')).toBe(4096);
+  });
+});
+
+describe('parts of bytes', () => {
+  it('take less than 150 MiB of a tensor of 512', () => {
+    const peak = measure(`
+      const tensor = full([512, ${MiB / 4}], 0.5);
+      const before = process.memoryUsage.rss();
+      let peak = 0;
+      for (const part of byteParts(tensor)) peak = Math.max(peak, process.memoryUsage.rss());
+      console.log(peak - before);`);
+    expect(peak / MiB).toBeGreaterThan(1);
+    expect(peak / MiB).toBeLessThan(150);
   });
 });
 

@@ -217,7 +217,9 @@ const cases: [name: string, fixture: string, change: (dir: string) => void, mess
     'qwen2',
     (dir) =>
       rewriteTensors(join(dir, 'model.safetensors'), (entry) =>
-        entry.name === 'model.norm.weight' ? { ...entry, data: () => entry.data().fill(0xff) } : entry,
+        entry.name === 'model.norm.weight'
+          ? { ...entry, data: () => new Uint8Array(4 * entry.shape[0]!).fill(0xff) }
+          : entry,
       ),
     /tensor 'model\.norm\.weight' holds NaN or infinite numbers/,
   ],

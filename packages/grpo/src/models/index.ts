@@ -6,7 +6,7 @@ export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js
 export { type LoadOptions, loadModel, openModelFolder, type UnloadedModel } from './folder/load.js';
 export { ParameterFile } from './folder/load-parameters.js';
 export { replaceWeights } from './folder/replace-weights.js';
-export { saveModel, WEIGHTS_FILE } from './folder/save.js';
+export { parameterBytes, saveModel, WEIGHTS_FILE } from './folder/save.js';
 export { initDecoder, writeRandomWeights } from './init.js';
 export { adaptedLayers } from './lora/adaptable.js';
 export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/adapter-folder.js';

@@ -12,6 +12,7 @@ import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './h
 import { SUMS_KEY, sumOf, sumsIn } from './sums.js';
 
 const LENGTH_BYTES = 8;
+const PART_BYTES = 2 ** 24;
 const LFS_POINTER = 'version https://git-lfs';
 
 /** An open safetensors file. Opening reads the header only; each tensor is read when asked for. */
@@ -83,11 +84,17 @@ export class SafetensorsFile implements Disposable {
       throw new RangeError(`${this.path}: tensor ${excerpt(name)} ${sizes}`);
     }
     this.#readAt(name, begin, target);
-    const [written, found] = [this.#sums?.get(name), this.#sums && sumOf(target)];
-    if (found !== written) {
-      const problem = `its bytes have the CRC-32 ${found}, those that were written had ${written}; the file is damaged`;
-      throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`);
-    }
+    if (this.#sums) this.#checkSum(name, sumOf(target));
+  }
+
+  /**
+   * The CRC-32 of the tensor's bytes as text; they are read in parts.
+   * @throws FormatError when they are not those that were written.
+   */
+  sum(name: string): string {
+    const sum = sumOf(this.#parts(name));
+    if (this.#sums) this.#checkSum(name, sum);
+    return sum;
   }
 
   /**
@@ -111,6 +118,25 @@ export class SafetensorsFile implements Disposable {
       at += target.length;
     }
     return bytes;
+  }
+
+  /** A tensor's bytes, each part in place of the one before. */
+  *#parts(name: string): Generator<Uint8Array> {
+    const { begin, end } = this.info(name);
+    const place = this.#allocate(name, Math.min(PART_BYTES, end - begin));
+    for (let at = begin; at < end; at += place.length) {
+      const part = place.subarray(0, end - at);
+      this.#readAt(name, at, part);
+      yield part;
+    }
+  }
+
+  #checkSum(name: string, found: string): void {
+    const written = this.#sums?.get(name);
+    if (found !== written) {
+      const problem = `its bytes have the CRC-32 ${found}, those that were written had ${written}; the file is damaged`;
+      throw new FormatError(this.path, `tensor ${excerpt(name)}: ${problem}`);
+    }
   }
 
   /** @param position - from the start of the data */

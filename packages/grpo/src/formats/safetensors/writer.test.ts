@@ -123,6 +123,20 @@ describe('writeSafetensors', () => {
   });
 });
 
+it('writes the parts of a tensor one after another, and refuses one too many', () => {
+  const path = join(tempFolder(), 'parts.safetensors');
+  const inParts = (...parts: number[][]): TensorEntry => ({
+    ...bytesEntry('w', [1, 2, 3]),
+    data: () => parts.map((part) => Uint8Array.from(part)),
+  });
+  writeSafetensors(path, [inParts([1, 2], [], [3])], {}, { sums: true });
+  using file = SafetensorsFile.open(path);
+  expect(file.read('w')).toEqual(Uint8Array.of(1, 2, 3));
+  // The CRC-32 of 01 02 03, by Python's zlib.
+  expect(file.sum('w')).toBe('55bc801d');
+  expect(() => writeSafetensors(path, [inParts([1, 2], [3, 4])])).toThrow('take 3 bytes, data() gave 4');
+});
+
 describe('sums of tensors', () => {
   const written = () => {
     const path = join(tempFolder(), 'summed.safetensors');

@@ -1,11 +1,12 @@
 import { basename } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
 import { Watch } from '../../progress/watch.js';
 import { type Write, writeAtomic } from '../atomic-file.js';
 import { byteLength, isDtype, isShape, type SafetensorsDtype } from './dtype.js';
 import { MAX_HEADER_BYTES, METADATA_KEY } from './header.js';
-import { SUM_DIGITS, SUMS_KEY, sumOf } from './sums.js';
+import { partsOf, SUM_DIGITS, SUMS_KEY, sumText, type TensorBytes } from './sums.js';
 
 /** A tensor to write. */
 export interface TensorEntry {
@@ -13,11 +14,11 @@ export interface TensorEntry {
   readonly dtype: SafetensorsDtype;
   readonly shape: readonly number[];
   /** The tensor's bytes, little-endian and row-major; called once, when its turn comes. */
-  readonly data: () => Uint8Array;
+  readonly data: () => TensorBytes;
 }
 
 /**
- * Writes a safetensors file, tensors in the given order, one at a time: only one tensor's bytes are held. The
+ * Writes a safetensors file, tensors in the given order, one at a time: only one part of a tensor's bytes is held. The
  * file is written under a temporary name and renamed, so `path` is never half a file.
  *
  * @param options.sums - whether the header gets the CRC-32 of each tensor, by which every reader of ours checks it
@@ -44,14 +45,19 @@ export function writeSafetensors(
     write(header);
     const progress = { stage: `writing ${basename(path)}`, done: header.length, total, unit: 'bytes' };
     for (const [index, { name, data }] of tensors.entries()) {
-      const bytes = data();
-      if (bytes.length !== sizes[index]) {
-        fail(path, name, `its dtype and shape take ${sizes[index]} bytes, data() gave ${bytes.length}`);
+      let [given, sum] = [0, 0];
+      for (const part of partsOf(data())) {
+        given += part.length;
+        if (given > sizes[index]!) break;
+        watch.report({ ...progress });
+        write(part);
+        if (sums) sum = crc32(part, sum);
+        progress.done += part.length;
       }
-      watch.report({ ...progress });
-      write(bytes);
-      if (sums) found.push(sumOf(bytes));
-      progress.done += bytes.length;
+      if (given !== sizes[index]) {
+        fail(path, name, `its dtype and shape take ${sizes[index]} bytes, data() gave ${given}`);
+      }
+      found.push(sumText(sum));
     }
     if (sums) write(found.join(''), header.indexOf(`"${places}"`) + 1);
     watch.report({ ...progress });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type DType, type Tensor, tidy } from '@grpo/torch';
+import { byteParts, type DType, type Tensor } from '@grpo/torch';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { type SafetensorsDtype, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
@@ -56,7 +56,17 @@ function* entries(decoder: Decoder): Iterable<TensorEntry> {
       name,
       dtype: dtypes[parameter.dtype]!,
       shape: spec.shape,
-      data: () => tidy(() => (spec.transposed ? parameter.detach().t() : parameter).toBytes()),
+      data: () => parameterBytes(parameter, spec),
     };
   }
+}
+
+/** A parameter's bytes in the order of the file, in parts. */
+export function* parameterBytes(
+  parameter: Tensor,
+  { transposed }: { transposed?: boolean | undefined },
+): Generator<Uint8Array> {
+  if (!transposed) return yield* byteParts(parameter);
+  using turned = parameter.detach().t();
+  yield* byteParts(turned);
 }

@@ -1,7 +1,7 @@
 /** Adapters as PEFT keeps them: a folder with `adapter_config.json` and `adapter_model.safetensors`. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
+import { byteParts, fromBytes, keep, type Tensor, tidy } from '@grpo/torch';
 import { UserError } from '../../errors/user-error.js';
 import { writeFileAtomic } from '../../formats/atomic-file.js';
 import { describeJson, readJsonObject } from '../../formats/json.js';
@@ -205,7 +205,7 @@ export function saveAdapter({ settings, parameters }: Lora, shape: DecoderConfig
     name: adapterTensor(name),
     dtype: 'F32' as const,
     shape: tensor.shape,
-    data: () => tensor.toBytes(),
+    data: () => byteParts(tensor),
   }));
   writeSafetensors(join(dir, ADAPTER_FILE), entries, { format: 'pt' }, { sums: true });
 }

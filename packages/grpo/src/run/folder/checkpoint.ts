@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AdamW, dtypeSize, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { type AdamW, byteParts, dtypeSize, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { z } from 'zod';
 import { FileError, onFile, requireFree } from '../../errors/file-error.js';
 import { UserError } from '../../errors/user-error.js';
@@ -209,7 +209,7 @@ export function checkpointBytes(
 /** What is kept is float32: the optimizer's state, and the reference's weights. */
 function* entries(tensors: ReadonlyMap<string, Tensor>): Iterable<TensorEntry> {
   for (const [name, tensor] of tensors) {
-    yield { name, dtype: 'F32', shape: tensor.shape, data: () => tensor.toBytes() };
+    yield { name, dtype: 'F32', shape: tensor.shape, data: () => byteParts(tensor) };
   }
 }
 

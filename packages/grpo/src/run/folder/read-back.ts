@@ -1,8 +1,15 @@
 import { join } from 'node:path';
-import { type AdamW, type Tensor, tidy } from '@grpo/torch';
+import { type AdamW, byteParts, type Tensor } from '@grpo/torch';
 import { UserError } from '../../errors/user-error.js';
 import { SafetensorsFile, sumOf } from '../../formats/safetensors.js';
-import { ADAPTER_FILE, adapterTensor, type Model, parameterSpecs, WEIGHTS_FILE } from '../../models/index.js';
+import {
+  ADAPTER_FILE,
+  adapterTensor,
+  type Model,
+  parameterBytes,
+  parameterSpecs,
+  WEIGHTS_FILE,
+} from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import { OPTIMIZER, REFERENCE } from './checkpoint.js';
 
@@ -10,7 +17,7 @@ import { OPTIMIZER, REFERENCE } from './checkpoint.js';
 interface Written {
   file: string;
   name: string;
-  bytes(): Uint8Array;
+  bytes(): Iterable<Uint8Array>;
 }
 
 /**
@@ -34,8 +41,7 @@ export function readBack(
     for (const [done, { name: tensor, bytes }] of own.entries()) {
       watch.report({ stage: `reading ${name} back`, done, total: own.length, unit: 'tensors' });
       if (!file.tensors.has(tensor)) throw differs(file.path, tensor, 'it is missing');
-      // One after the other: of a large tensor there is never a second copy.
-      const [read, live] = [sumOf(file.read(tensor)), tidy(() => sumOf(bytes()))];
+      const [read, live] = [file.sum(tensor), sumOf(bytes())];
       if (read !== live)
         throw differs(file.path, tensor, `its CRC-32 is ${read}, that of the run's is ${live}`);
     }
@@ -50,7 +56,7 @@ function* writtenTensors({
   const { lora } = decoder;
   const specs = parameterSpecs(decoder.config);
   for (const [name, tensor] of decoder.trainable) {
-    const bytes = () => (specs.get(name)?.transposed ? tensor.detach().t() : tensor).toBytes();
+    const bytes = () => parameterBytes(tensor, specs.get(name) ?? {});
     yield lora
       ? { file: ADAPTER_FILE, name: adapterTensor(name), bytes }
       : { file: WEIGHTS_FILE, name, bytes };
@@ -59,7 +65,7 @@ function* writtenTensors({
     [OPTIMIZER, optimizer.state()],
     [REFERENCE, reference],
   ] as const)
-    for (const [name, tensor] of tensors) yield { file, name, bytes: () => tensor.toBytes() };
+    for (const [name, tensor] of tensors) yield { file, name, bytes: () => byteParts(tensor) };
 }
 
 const differs = (path: string, tensor: string, problem: string) =>
