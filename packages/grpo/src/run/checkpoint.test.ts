@@ -1,14 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { AdamW, type DType, type Tensor, tidy } from '@grpo/torch';
+import { dirname, join } from 'node:path';
+import { AdamW, type DType, type Tensor, tidy, zeros } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { UserError } from '../errors/user-error.js';
+import { writeSafetensors } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, type Model } from '../models/index.js';
 import {
   dropCheckpointsAfter,
   latestCheckpoint,
+  OPTIMIZER,
   readTrainerState,
   restoreOptimizer,
   saveCheckpoint,
@@ -207,4 +209,35 @@ describe('the folder of checkpoints', () => {
     rmSync(join(root, 'mine/trainer'), { recursive: true });
     expect(load(join(root, 'mine'), 'float32').decoder.parameters.size).toBeGreaterThan(5);
   });
+});
+
+it('restores a tensor that is read in several parts, and refuses one whose last is damaged', () => {
+  const dir = tempFolder();
+  const optimizer = () => {
+    const parameter = zeros([5_000_000]);
+    const made = new AdamW(new Map([['w', parameter]]), OPTIONS);
+    onTestFinished(() => {
+      made.dispose();
+      parameter.dispose();
+    });
+    return made;
+  };
+  const [saved, restored] = [optimizer(), optimizer()];
+  for (const name of ['w.mean', 'w.square']) saved.state().get(name)!.uniform_();
+  const path = join(dir, OPTIMIZER);
+  mkdirSync(dirname(path));
+  const entries = [...saved.state()].map(([name, tensor]) => ({
+    name,
+    dtype: 'F32' as const,
+    shape: tensor.shape,
+    data: () => tensor.toBytes(),
+  }));
+  writeSafetensors(path, entries, {}, { sums: true });
+  restoreOptimizer(dir, restored);
+  for (const [name, tensor] of saved.state())
+    expect(Buffer.compare(restored.state().get(name)!.toBytes(), tensor.toBytes())).toBe(0);
+  const bytes = readFileSync(path);
+  bytes[bytes.length - 1]! ^= 1;
+  writeFileSync(path, bytes);
+  expect(() => restoreOptimizer(dir, restored)).toThrow(/its bytes have the CRC-32/);
 });

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { byteCount } from '../../errors/byte-count.js';
 import { onFile } from '../../errors/file-error.js';
 import { FormatError } from '../../errors/format-error.js';
@@ -9,7 +10,7 @@ import { otherKind } from '../other-kind.js';
 import { requireFile } from '../read-file.js';
 import { DTYPE_BYTES } from './dtype.js';
 import { type Header, MAX_HEADER_BYTES, parseHeader, type TensorInfo } from './header.js';
-import { SUMS_KEY, sumOf, sumsIn } from './sums.js';
+import { SUMS_KEY, sumOf, sumsIn, sumText } from './sums.js';
 
 const LENGTH_BYTES = 8;
 const PART_BYTES = 2 ** 24;
@@ -88,13 +89,20 @@ export class SafetensorsFile implements Disposable {
   }
 
   /**
-   * The CRC-32 of the tensor's bytes as text; they are read in parts.
-   * @throws FormatError when they are not those that were written.
+   * The tensor's bytes in parts, each in place of the one before. A part has no half of an element.
+   * @throws FormatError after the last, when they are not those that were written.
    */
-  sum(name: string): string {
-    const sum = sumOf(this.#parts(name));
-    if (this.#sums) this.#checkSum(name, sum);
-    return sum;
+  *parts(name: string): Generator<Uint8Array> {
+    const { begin, end } = this.info(name);
+    const place = this.#allocate(name, Math.min(PART_BYTES, end - begin));
+    let sum = 0;
+    for (let at = begin; at < end; at += place.length) {
+      const part = place.subarray(0, end - at);
+      this.#readAt(name, at, part);
+      if (this.#sums) sum = crc32(part, sum);
+      yield part;
+    }
+    if (this.#sums) this.#checkSum(name, sumText(sum));
   }
 
   /**
@@ -118,17 +126,6 @@ export class SafetensorsFile implements Disposable {
       at += target.length;
     }
     return bytes;
-  }
-
-  /** A tensor's bytes, each part in place of the one before. */
-  *#parts(name: string): Generator<Uint8Array> {
-    const { begin, end } = this.info(name);
-    const place = this.#allocate(name, Math.min(PART_BYTES, end - begin));
-    for (let at = begin; at < end; at += place.length) {
-      const part = place.subarray(0, end - at);
-      this.#readAt(name, at, part);
-      yield part;
-    }
   }
 
   #checkSum(name: string, found: string): void {

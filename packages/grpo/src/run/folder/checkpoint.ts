@@ -154,7 +154,7 @@ function restore(path: string, tensors: ReadonlyMap<string, Tensor>, owner: stri
       );
     }
   }
-  for (const [name, tensor] of tensors) copyInto(tensor, file.read(name));
+  for (const [name, tensor] of tensors) copyInto(tensor, file.parts(name));
 }
 
 /**
@@ -213,12 +213,21 @@ function* entries(tensors: ReadonlyMap<string, Tensor>): Iterable<TensorEntry> {
   }
 }
 
-function copyInto(tensor: Tensor, bytes: Uint8Array): void {
-  noGrad(() =>
-    tidy(() => {
-      tensor.copy_(fromBytes(bytes, tensor.shape, 'float32'));
-    }),
-  );
+/** Float32 numbers in parts. */
+function copyInto(tensor: Tensor, parts: Iterable<Uint8Array>): void {
+  let at = 0;
+  for (const part of parts) {
+    const count = part.length / dtypeSize('float32');
+    noGrad(() =>
+      tidy(() => {
+        tensor
+          .view([-1])
+          .narrow(0, at, count)
+          .copy_(fromBytes(part, [count], 'float32'));
+      }),
+    );
+    at += count;
+  }
 }
 
 /** JSON.stringify would write null for these without a word. */

@@ -41,7 +41,7 @@ export function readBack(
     for (const [done, { name: tensor, bytes }] of own.entries()) {
       watch.report({ stage: `reading ${name} back`, done, total: own.length, unit: 'tensors' });
       if (!file.tensors.has(tensor)) throw differs(file.path, tensor, 'it is missing');
-      const [read, live] = [file.sum(tensor), sumOf(bytes())];
+      const [read, live] = [sumOf(file.parts(tensor)), sumOf(bytes())];
       if (read !== live)
         throw differs(file.path, tensor, `its CRC-32 is ${read}, that of the run's is ${live}`);
     }
