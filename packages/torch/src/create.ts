@@ -1,6 +1,7 @@
 import { describe } from './describe.js';
-import { type DType, dtypeCode, integerRange } from './dtype.js';
+import { type DType, dtypeCode, dtypeSize, integerRange } from './dtype.js';
 import { native } from './native.js';
+import { tidy } from './scope.js';
 import { Tensor, type TypedArray } from './tensor.js';
 
 const arrayTypes: [DType, (data: unknown) => boolean][] = [
@@ -67,6 +68,25 @@ export function fromBytes(data: Uint8Array, shape: readonly number[], dtype: DTy
   if (!(data instanceof Uint8Array))
     throw new TypeError(`fromBytes() takes a Uint8Array, found ${describe(data).slice(0, 60)}`);
   return new Tensor(native.fromBytes(data, checkShape(shape), dtypeCode(dtype)));
+}
+
+/**
+ * The bytes that `toBytes` gives, in parts of whole rows: of a large tensor there is never a second copy.
+ *
+ * @param most - bytes of a part, if a row has not more
+ */
+export function* byteParts(tensor: Tensor, most = 2 ** 24): Generator<Uint8Array> {
+  const [rows] = tensor.shape;
+  if (rows === undefined || tensor.numel === 0) return yield tensor.toBytes();
+  const rowBytes = (tensor.numel / rows) * dtypeSize(tensor.dtype);
+  const atOnce = Math.max(1, Math.floor(most / rowBytes));
+  for (let row = 0; row < rows; row += atOnce)
+    yield tidy(() =>
+      tensor
+        .detach()
+        .narrow(0, row, Math.min(atOnce, rows - row))
+        .toBytes(),
+    );
 }
 
 // libtorch's reductions take no more.

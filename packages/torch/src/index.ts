@@ -6,8 +6,7 @@ import './composites.js';
 
 export { AdamW, type AdamWOptions, type AdamWState, type GradientNorms } from './adamw.js';
 export { backward, grad, inferenceMode, isGradEnabled, mark, noGrad } from './autograd.js';
-export { byteParts } from './byte-parts.js';
-export { fromBytes, tensor } from './create.js';
+export { byteParts, fromBytes, tensor } from './create.js';
 export { CudaGraph, canCapture } from './cuda-graph.js';
 export { OperatorError, unsafe } from './dispatch.js';
 export { type DType, dtypeSize } from './dtype.js';
