@@ -122,8 +122,8 @@ struct Linear : torch::autograd::Function<Linear> {
                            ? [](const at::Tensor& a, const at::Tensor& b) { return a.mm(b.t()); }
                            : [](const at::Tensor& a, const at::Tensor& b) { return product(a, b); };
     if (context->needs_input_grad(0)) dx = times(dy, weight.t());
-    // Of the two, oneDNN copies the first, which is to be the narrower; a gradient in bfloat16 is added faster as it
-    // lies.
+    // oneDNN copies its first argument, so in float32 that is the narrower one. In bfloat16 nothing is copied, and a
+    // contiguous gradient is added faster than a transposed one.
     const bool turns = dy.scalar_type() == at::kFloat && dy.size(1) > x.size(1);
     if (context->needs_input_grad(1)) dw = turns ? times(x.t(), dy.t()).t() : times(dy.t(), x.t());
     if (context->saved_data["biased"].toBool() && context->needs_input_grad(2)) db = dy.sum(0);

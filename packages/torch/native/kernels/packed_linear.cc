@@ -36,7 +36,7 @@ struct Rows {
 struct Panels {
   float* data;
   int64_t count, steps;
-  // Of the block with a step.
+  // How many steps the block has that contains `step`.
   int64_t blockSteps(int64_t step) const { return std::min(STEPS, steps - step / STEPS * STEPS); }
   float* at(int64_t panel, int64_t step) const {
     const int64_t group = panel / GROUP * GROUP, size = std::min(GROUP, count - group), from = step / STEPS * STEPS;

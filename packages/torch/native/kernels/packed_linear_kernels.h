@@ -93,7 +93,7 @@ void pack(const Rows& weight, const Panels& panels, int64_t begin, int64_t end) 
     for (int64_t panel = begin; panel < end; ++panel)
       for (int64_t from = 0; from < panels.steps; from += STEPS) packSome(panel, from, STEPS);
   } else {
-    // In the order of the memory: what lies side by side there are the rows.
+    // The rows lie side by side, so all panels take some inputs before the next are read.
     for (int64_t from = 0; from < panels.steps; from += PANEL)
       for (int64_t panel = begin; panel < end; ++panel) packSome(panel, from, PANEL);
   }
@@ -268,7 +268,7 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
 };
 
-// Compilers take it that the instruction reads eight bytes, and leave out others that are not in the memory already.
+// Not a local variable: GCC assumes that the instruction reads eight bytes, and may never store the others.
 constexpr TileShapes SHAPES;
 
 // Steps of each panel that are fetched ahead.
