@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { cpuLevels } from './index.js';
 import { atLevel } from './levels.test.helper.js';
 
-const FILES = ['own-operators', 'segment-attention', 'decode-operators', 'layer-parts'];
+const FILES = ['own-operators', 'segment-attention', 'decode-operators', 'layer-parts', 'adamw'];
 // Long for the number of draws, which no level changes.
 const LEFT_OUT = '(4096|50257) tokens, ';
 

@@ -92,8 +92,9 @@ export class Audit {
       this.#chosen = chosenOf(batch, config.seed, step, weights);
     }
     for (const [done, measure] of measures.entries()) {
-      watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });
-      this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen })].flat());
+      const tell = () => watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });
+      tell();
+      this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen, tell })].flat());
       await watch.breathe();
     }
   }

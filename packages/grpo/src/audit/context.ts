@@ -11,6 +11,12 @@ export interface AuditContext {
   step: number;
   /** The completions that are computed again, ascending. */
   chosen: readonly number[];
+  /**
+   * To be called between the parts of what takes over a second: says that it goes on.
+   *
+   * @throws Abandoned
+   */
+  tell(): void;
 }
 
 /** What the audit of one hand-over came to: comparisons, or what they lack. */

@@ -7,7 +7,7 @@ import { commands } from './table.js';
 /** Whoever read the output has seen enough (`grpo train --help | head`), or the terminal is gone: that is no error. */
 const CLOSED = new Set<string | undefined>(['EPIPE', 'EIO']);
 
-/** A reward function that is waited for has another in its place. */
+/** While a run goes on there is another in its place. */
 const { exit } = process;
 
 let closed = false;
@@ -17,7 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   const harmless = CLOSED.has(error.code);
   if (!harmless) process.stderr.write(`grpo: cannot write to standard output: ${error.message}\n`);
   if (!interruptRun(error.code === 'EIO' ? 'SIGHUP' : 'closed output'))
-    process.exit(harmless ? 0 : EXIT.error);
+    exit.call(process, harmless ? 0 : EXIT.error);
 });
 // Messages that nobody reads are no reason to stop.
 process.stderr.on('error', () => {});

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,25 +10,26 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Runs four steps whose reward does something else when it is asked for the third time. */
-async function trainWith(name: string, deed: string, more = '') {
+/** Runs four steps whose reward does something else when it is asked for the `at`-th time: the fifth is an evaluation. */
+async function trainWith(name: string, deed: string, { more = '', at = 3, onFinding = 'off' } = {}) {
   const source = `
     const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     const later = (act) => setTimeout(act, 0);
     let asked = 0;
     export default async ({ completions }) => {
       const values = completions.map((_, i) => i);
-      if (++asked === 3) { ${deed} }
+      if (++asked === ${at}) { ${deed} }
       return values;
     };`;
   writeFileSync(join(dir, `${name}.js`), source);
   const settings = [
     ...['task.name=arithmetic', 'rollout.prompts=2', 'rollout.group=2', 'rollout.maxNewTokens=4'],
     ...['train.steps=4', 'train.canaries=0', 'eval.before=false', 'eval.limit=1', 'threads=1'],
-    ...['doctor.onFinding=off', `rewards=[{module: ${name}.js${more}}]`, `output=${name}`],
+    ...[`doctor.onFinding=${onFinding}`, `rewards=[{module: ${name}.js${more}}]`, `output=${name}`],
   ];
   const run = await grpo(dir, 'train', ...settings, '--json');
-  return { ...run, saved: readdirSync(join(dir, name, 'checkpoints')) };
+  const saved = join(dir, name, 'checkpoints');
+  return { ...run, saved: existsSync(saved) ? readdirSync(saved) : undefined };
 }
 
 describe('a run whose reward', () => {
@@ -72,23 +73,44 @@ describe('a run whose reward', () => {
       ', timeoutSeconds: 60',
     ],
   ])('%s ends with its name, and is saved', async (_, name, deed, message, more) => {
-    const { code, err, saved } = await trainWith(name, deed, more);
+    const { code, err, saved } = await trainWith(name, deed, { more });
     expect(code).toBe(1);
     expect(err).toMatch(message);
     expect(err).toContain(`To go on: npx grpo train --resume ${name}`);
     expect(saved).toEqual(['step-2-error']);
   });
 
-  it('leaves an error behind after its answer ends after that step, which is saved', async () => {
-    const { code, err, saved } = await trainWith('leaves', 'later(() => { throw new Error("too late") })');
-    expect([code, saved]).toEqual([1, ['step-3-error']]);
-    expect(err).toMatch(/an error was thrown and not caught.*: threw Error: too late .*leaves\.js:7/);
+  it.each([
+    ['an error', 'leaves', 'later(() => { throw new Error("too late") })', 'too late'],
+    ['process.exit', 'leaves-exit', 'later(() => process.exit(0))', 'called process.exit(0), which'],
+  ])(
+    'leaves %s behind after its answer ends after that step, which is saved',
+    async (_, name, deed, says) => {
+      const { code, err, saved } = await trainWith(name, deed);
+      expect([code, saved]).toEqual([1, ['step-3-error']]);
+      expect(err).toContain(`an error was thrown and not caught: threw Error: ${says}`);
+      expect(err).toContain(`${name}.js:7`);
+    },
+  );
+
+  const LOST = 'Promise.reject(new Error("lost"))';
+
+  it('leaves one behind in the preflight ends before a run is there', async () => {
+    const { code, err, saved } = await trainWith('early', LOST, { at: 1, onFinding: 'stop' });
+    expect([code, saved]).toEqual([1, undefined]);
+    expect(err).toMatch(/a promise that nobody awaits was rejected: threw Error: lost .*early\.js:7/);
+  });
+
+  it('leaves one behind in the last evaluation ends with it, and the run is saved', async () => {
+    const { code, err, saved } = await trainWith('last', LOST, { at: 5 });
+    expect([code, saved]).toEqual([1, ['step-4']]);
+    expect(err).toMatch(/a promise that nobody awaits was rejected: threw Error: lost .*last\.js:7/);
   });
 
   it.each(['', ', timeoutSeconds: 60'])('prints leaves --json clean%s', async (more) => {
     const name = `prints${more.length}`;
     const deed = 'console.log("hello"); process.stdout.write("hello\\n"); await sleep(20)';
-    const { code, out, err } = await trainWith(name, deed, more);
+    const { code, out, err } = await trainWith(name, deed, { more });
     expect(code, err).toBe(0);
     const lines = out.trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { step?: number }).step)).toEqual([

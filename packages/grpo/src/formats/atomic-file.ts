@@ -11,6 +11,9 @@ import { writeFully } from './file-io.js';
 /** Adds to the end of the file being written, or overwrites bytes at a position; text is encoded as UTF-8. */
 export type Write = (data: string | Uint8Array, position?: number) => void;
 
+/** Bytes after which the disk is waited for: at its end a large file would keep everybody waiting in silence. */
+const FLUSHED = 2 ** 28;
+
 /**
  * Writes `data` to `path`, replacing the file (or symbolic link) there.
  *
@@ -39,7 +42,17 @@ export function writeAtomic(
   let fd: number | undefined = onFile('write', path, () => openSync(temporary, 'wx'));
   try {
     const open = fd;
-    body((data, position) => onFile('write', path, () => writeFully(open, toBytes(data), position)));
+    let waiting = 0;
+    body((data, position) => {
+      const bytes = toBytes(data);
+      onFile('write', path, () => {
+        writeFully(open, bytes, position);
+        waiting += bytes.length;
+        if (!flush || waiting < FLUSHED) return;
+        fsyncSync(open);
+        waiting = 0;
+      });
+    });
     onFile('write', path, () => {
       if (flush) fsyncSync(open);
       fd = undefined;

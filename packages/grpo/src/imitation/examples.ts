@@ -1,5 +1,6 @@
 import { UserError } from '../errors/user-error.js';
 import type { Model } from '../models/model.js';
+import { Watch } from '../progress/watch.js';
 import type { Task } from '../tasks/task.js';
 import { renderExample } from '../text/render.js';
 
@@ -9,13 +10,20 @@ export interface Example {
   completion: number[];
 }
 
-/** The demonstrations of a task, rendered as training and evaluation render its prompts. */
+/**
+ * The demonstrations of a task, rendered as training and evaluation render its prompts.
+ *
+ * @throws UserError for a task without one; Abandoned
+ */
 export function examplesOf(
   model: Pick<Model, 'tokenizer' | 'template' | 'endIds'>,
   task: Pick<Task, 'name' | 'train'>,
+  watch = new Watch(),
 ): Example[] {
   const [endId] = model.endIds;
-  const examples = task.train.flatMap(({ prompt, demonstration }): Example[] => {
+  const total = task.train.length;
+  const examples = task.train.flatMap(({ prompt, demonstration }, done): Example[] => {
+    watch.report({ stage: 'reading demonstrations', done, total, unit: 'rows' });
     if (demonstration === undefined) return [];
     const { ids, spans } = renderExample(model.tokenizer, model.template, prompt, demonstration, {
       endId: endId!,

@@ -36,6 +36,8 @@ export interface Training {
   scored: number;
   microBatchTokens: number;
   backward: Backward;
+  /** Kinds of problems whose gradients are held apart: 1 where they are not compared. */
+  kinds: number;
 }
 
 /** A run, as far as its memory goes. */
@@ -204,6 +206,7 @@ function trainingParts(
   const isOnly = pass.scored >= training.prompts * training.group * training.scored;
   return [
     { name: 'gradients', bytes: isOnly ? Math.max(0, gradients - activations) : gradients },
+    { name: 'gradients of kinds', bytes: (training.kinds - 1) * gradients },
     { name: 'activations', bytes: activations },
   ];
 }

@@ -22,7 +22,7 @@ const cases: [string, Omit<RunOptions, 'output'>, stages: string[]][] = [
   [
     'GRPO with everything that changes while training',
     { settings: EVERYTHING },
-    ['rollout', 'scoring', 'old', 'reference', 'training', 'canaries', 'evaluation'],
+    ['rollout', 'scoring', 'old', 'reference', 'audit', 'training', 'canaries', 'evaluation'],
   ],
   [
     'SFT',
@@ -58,7 +58,8 @@ describe.each(cases)('%s', (_, options, stages) => {
     const live = memory();
     await run({ ...at('stopped'), stopAfter: 1 });
     for (const stage of stages) {
-      for (const report of [1, 2]) {
+      // The audit's passes are those of another path, with a backward pass of its own.
+      for (const report of stage === 'audit' ? [1, 8, 16, 24] : [1, 2]) {
         const { end, notes } = await run({ ...at('stopped'), resume: true, abortIn: { stage, report } });
         expect({ stage, interrupted: end.interrupted }).toEqual({ stage, interrupted: true });
         expect(notes.at(-1), stage).toMatch(

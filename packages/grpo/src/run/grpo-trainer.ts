@@ -93,7 +93,7 @@ export class GrpoTrainer implements Trainer, Disposable {
    * @throws UserError when one of them is the loss, and `objective.module` is another; or for a row without a kind
    */
   static async open(run: Run, own: Partial<Stages> = {}): Promise<GrpoTrainer> {
-    const { config, task, folder } = run;
+    const { config, task, folder, watch } = run;
     const stages = withLoss(run, own);
     kindsOf(task.train, config.kl.kindKey); // a row without a kind is refused now, not when its turn comes
     const checkpoint = latestCheckpoint(folder.checkpoints);
@@ -102,7 +102,8 @@ export class GrpoTrainer implements Trainer, Disposable {
     const trainer = new GrpoTrainer(run, stages, size > 0 ? new ReplayStore(size, stored) : undefined);
     const { movingReference, replay } = trainer;
     try {
-      if (checkpoint) movingReference?.restore((masters) => restoreReference(checkpoint.dir, masters));
+      if (checkpoint)
+        movingReference?.restore((masters) => restoreReference(checkpoint.dir, masters, watch.finishing()));
     } catch (error) {
       trainer[Symbol.dispose]();
       throw error;

@@ -102,6 +102,25 @@ it('the passes of a masked-diffusion model take what its estimates compute', () 
   expect(coupled - sumMasked).toBeGreaterThan((9 / 7) * (sumMasked - d1) - 1);
 });
 
+it.each([
+  ['kl.kindKey=kind train.kindGradients=2', 2],
+  ['kl.kindKey=kind', 0],
+])('with %s %d copies of the gradients are planned for three kinds of problems', async (settings, copies) => {
+  const model = await tinyModelFolder();
+  const problems = ['a', 'b', 'c', 'a'].map((kind) => ({ prompt: '2+2=', row: { kind } }));
+  const own = [`model=${model}`, 'memory=9GB', 'rollout.prompts=4', 'objective.minibatches=1'];
+  const resolved = resolvedRun({
+    output: join(tempFolder(), 'run'),
+    settings: [...own, ...settings.split(' ')],
+  });
+  const shape = readModelFolder(model);
+  const plan = planMemory(resolved, shape, { train: problems, eval: problems });
+  const { parts } = plan.phases.find(({ name }) => name === 'training')!;
+  const { gradients } = holdingsOf(shape.config, 4, 'weights', undefined);
+  const planned = parts.find(({ name }) => name === 'gradients of kinds')?.bytes ?? 0;
+  expect(planned).toBe(copies * gradients);
+});
+
 describe('a model of half a billion weights', () => {
   const shape = (folder: string) => ({
     ...readModelFolder(folder),

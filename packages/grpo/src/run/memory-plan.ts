@@ -23,6 +23,7 @@ import {
   readShape,
 } from '../models/index.js';
 import { passesOf } from '../objective/index.js';
+import { kindsOf } from '../step/kinds.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { renderExample, renderPrompt } from '../text/render.js';
 import { resolveDevice } from './device.js';
@@ -52,6 +53,8 @@ interface Longest {
   /** How many of them are held out. */
   problems: number;
   demonstration: Lengths | undefined;
+  /** Kinds of the problems that train, where their gradients are compared. */
+  kinds: number;
 }
 
 type Shape = Pick<ModelFolder, 'config' | 'tokenizer' | 'template'>;
@@ -63,7 +66,8 @@ export function estimateMemory(
   task: Pick<Task, 'train' | 'eval'>,
 ): Estimate & { with(changed: Config): Estimate } {
   const budget = config.memory as number;
-  const longest = longestOf(command, shape, task);
+  const kindKey = config.train.kindGradients > 0 ? config.kl.kindKey : undefined;
+  const longest = longestOf(command, shape, task, kindKey);
   const of = (changed: Config, recompute: 'none' | 'layers'): Estimate => {
     const settled = { ...changed, train: { ...changed.train, recompute } };
     return estimate(workOf(command, settled, shape.config, longest), budget);
@@ -196,18 +200,21 @@ function trainingOf(
   command: ConfigCommand,
   config: Config,
   model: DecoderConfig,
-  { train, demonstration }: Longest,
+  { train, demonstration, kinds }: Longest,
 ): Omit<Training, 'backward'> {
   const { rollout, sft, objective } = config;
   const { microBatchTokens } = config.train;
   const newTokens = newTokensAfter(train, config, model);
-  if (command === 'train')
+  if (command === 'train') {
+    const prompts = rollout.prompts / objective.minibatches;
     return {
-      prompts: rollout.prompts / objective.minibatches,
+      prompts,
       group: rollout.group,
       ...passTokens(train, newTokens, model.diffusion && passesOf[config.diffusion.estimator]),
       microBatchTokens,
+      kinds: Math.min(prompts, kinds),
     };
+  }
   const { prompt, completion } = (command === 'sft' && demonstration) || {
     prompt: train,
     completion: newTokens,
@@ -217,6 +224,7 @@ function trainingOf(
     group: 1,
     ...passTokens(prompt, completion, model.diffusion && { shared: 0, own: 1 }),
     microBatchTokens,
+    kinds: 1,
   };
 }
 
@@ -288,6 +296,7 @@ function longestOf(
   command: ConfigCommand,
   shape: Shape,
   { train, eval: held }: Pick<Task, 'train' | 'eval'>,
+  kindKey: string | undefined,
 ): Longest {
   const { tokenizer, template } = shape;
   const prompts = (problems: readonly Problem[]) =>
@@ -307,6 +316,7 @@ function longestOf(
     eval: Math.max(1, ...prompts(held)),
     problems: held.length,
     demonstration: demonstrated.sort((a, b) => b.prompt + b.completion - a.prompt - a.completion)[0],
+    kinds: Math.max(1, new Set(kindsOf(train, kindKey)).size),
   };
 }
 

@@ -144,7 +144,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     const budget = { bytes: config.memory as number, source: provenance.memory! };
     const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
     cleanups.push(() => optimizer.dispose());
-    if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer);
+    if (checkpoint) restoreOptimizer(checkpoint.dir, optimizer, watch);
     const progress: Progress = checkpoint
       ? readTrainerState(checkpoint.dir, progressSchema.extend({ step: z.literal(checkpoint.step) }))
       : { step: 0, tokens: 0 };

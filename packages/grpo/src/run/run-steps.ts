@@ -39,6 +39,8 @@ export interface StepReport {
   rewardSeconds?: Readonly<Record<string, number>> | undefined;
   /** What is so wrong that the run must end; it is saved. */
   stop?: Finding | undefined;
+  /** An error in examining the step, which is whole: it is written and saved before the run ends with the error. */
+  failed?: { error: unknown } | undefined;
 }
 
 /** Does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed. */
@@ -96,6 +98,7 @@ async function doSteps(run: Run, steps: number, step: StepFunction): Promise<Run
       if (awaitsEvaluation() && !isInterrupted()) {
         const which = progress.step === 0 ? 'before the first step' : `after step ${progress.step}`;
         const result = await unlessAbandoned(run, `The evaluation ${which}`, () => evaluateRun(run));
+        await guard.check();
         if (!result) break;
         if (progress.step === 0) before = result;
         else if (isLast()) after = result;
@@ -112,7 +115,7 @@ async function doSteps(run: Run, steps: number, step: StepFunction): Promise<Run
       const start = performance.now();
       const report = await unlessAbandoned(run, `Step ${next}`, () => step(progress.step, turn));
       if (!report) break;
-      const { metrics, seconds, rewardSeconds, stop } = report;
+      const { metrics, seconds, rewardSeconds, stop, failed } = report;
       stopped = stop;
       const took = (performance.now() - start) / 1000;
       const judges = takeJudgeReports(run.task.rewards);
@@ -131,6 +134,7 @@ async function doSteps(run: Run, steps: number, step: StepFunction): Promise<Run
       progress.step++;
       saver.stepIsDone();
       watcher.step?.(row, timings);
+      if (failed) throw failed.error;
       await guard.check();
     }
     if (stopped) saver.saveAfterError();

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
@@ -32,6 +32,25 @@ async function place() {
   const saved = (name: string) => readdirSync(join(root, name, 'checkpoints')).sort();
   return { root, at, saved, notes };
 }
+
+it('an error in examining a step ends the run after it, and the step is saved', async () => {
+  const { root, at, saved, notes } = await place();
+  const records = join(root, 'run', 'steps');
+  const blocked = {
+    ...at('run', ['record.every=1']),
+    onStep: (step: number) => {
+      if (step !== 4) return;
+      rmSync(records, { recursive: true });
+      writeFileSync(records, '');
+    },
+  };
+  await expect(run(blocked)).rejects.toThrow(/ENOTDIR|not a (directory|folder)|cannot/);
+  expect(saved('run')).toEqual(['step-5-error']);
+  expect(notes.at(-1)).toMatch(/^Saved the state after step 5: /);
+  rmSync(records);
+  const { rows } = await run({ ...at('run'), resume: true });
+  expect(rows.map(({ step }) => step)).toEqual([6, 7, 8]);
+});
 
 describe('an error in a step', () => {
   it.each<[string, 'score' | 'update', string[]]>([

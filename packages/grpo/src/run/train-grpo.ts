@@ -10,7 +10,7 @@ import { headOf, stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
 import { WrongWeightsError } from '../remote/index.js';
-import { describeFailures, takeJudgeReports } from '../rewards/index.js';
+import { describeFailures, takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import { auditFolder } from './audit-folder.js';
@@ -40,9 +40,11 @@ export async function trainGrpo(run: Run, own: Partial<Stages> = {}): Promise<Ru
 
 async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   const { config, progress, folder, watcher } = run;
+  // From the preflight on a reward may do something long after it has answered.
+  using guard = new UserCodeGuard();
   const isExamined = config.doctor.onFinding !== 'off';
   const examination = await Examination.after(progress.step, config, folder);
-  const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer) : undefined;
+  const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer, guard) : undefined;
   const { news = [], stop: stopped } = tried ? examination.tried(tried.record) : {};
   for (const text of [...news, ...(tried?.warnings ?? []).map(warningLine)]) watcher.note?.(text);
   if (stopped) {
@@ -100,25 +102,43 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     });
     for (const text of [refills.after(metrics), flatGroups.after(metrics)])
       if (text !== undefined) watcher.note?.(text);
-    const verdict = examination.wants(step + 1) ? examination.step(recordOf(), metrics) : undefined;
+    const { verdict, failed } = examination.wants(step + 1)
+      ? attempted(() => examination.step(recordOf(), metrics))
+      : {};
     for (const text of verdict?.news ?? []) watcher.note?.(text);
     return {
       metrics,
       seconds: { ...(canaries && clock.seconds), ...recorded.seconds, ...audit?.seconds },
       rewardSeconds: batch.rewardTable.seconds,
       stop: verdict?.stop,
+      failed,
     };
   });
+}
+
+/** What is examined after the weights have changed must not lose them. */
+function attempted(examine: () => StepVerdict): { verdict?: StepVerdict; failed?: { error: unknown } } {
+  try {
+    return { verdict: examine() };
+  } catch (error) {
+    return { failed: { error } };
+  }
 }
 
 /**
  * The preflight of a new run; nothing where it was abandoned.
  *
- * @throws what a step throws: no run is left behind
+ * @throws what a step throws, and what a reward threw while nobody waited: no run is left behind
  */
-async function tryFirst(run: Run, trainer: GrpoTrainer): Promise<Preflight | undefined> {
+async function tryFirst(
+  run: Run,
+  trainer: GrpoTrainer,
+  guard: UserCodeGuard,
+): Promise<Preflight | undefined> {
   try {
-    return await unlessAbandoned(run, 'The preflight', () => preflight(trainer, 'small'));
+    const tried = await unlessAbandoned(run, 'The preflight', () => preflight(trainer, 'small'));
+    await guard.check();
+    return tried;
   } catch (error) {
     discard(run);
     throw error;

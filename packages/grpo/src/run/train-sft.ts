@@ -10,7 +10,7 @@ import { learningRateAt } from './schedule.js';
 export async function trainSft(run: Run): Promise<RunEnd> {
   const { config, model, optimizer, task, progress, watch } = run;
   const { steps, batchSize, learningRate } = config.sft;
-  const examples = examplesOf(model, task);
+  const examples = examplesOf(model, task, watch.finishing());
   const order = new DataOrder(examples.length, config.seed);
   return runSteps(run, steps, async (step) => {
     const batch = order.at(step, batchSize).map((i) => examples[i]!);

@@ -14,7 +14,7 @@ import { auditModel } from './audit-model.js';
 const observer = (trainer: Trainer, measured: Measured[]): StepObserver => ({
   compared: (batch, step) => {
     const chosen = chosenOf(batch, 0, step, 1);
-    measured.push(...auditModel({ trainer, batch, step, chosen }));
+    measured.push(...auditModel({ trainer, batch, step, chosen, tell: () => {} }));
   },
 });
 

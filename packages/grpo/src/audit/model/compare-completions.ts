@@ -56,7 +56,7 @@ const OTHERS = 8;
 
 /** The prompt under which each completion is likeliest, where that is beyond chance another than its own. */
 function explaining(
-  { trainer, batch }: AuditContext,
+  { trainer, batch, tell }: AuditContext,
   model: PlainModel,
   completions: readonly PlainCompletion[],
 ): Comparison[] {
@@ -67,7 +67,7 @@ function explaining(
     const others = [...batch.prompts.keys()].filter((p) => p !== own).slice(0, OTHERS);
     const { completion } = one;
     const sequences = others.map((p) => ({ prompt: batch.prompts[p]!.ids, completion }));
-    for (const [i, { logprobs }] of scoreSequences(model, sequences, temperature).entries())
+    for (const [i, { logprobs }] of scoreSequences(model, sequences, temperature, tell).entries())
       if (sum(logprobs) > best.total) best = { p: others[i]!, total: sum(logprobs) };
     const named = { found: `prompt ${own + 1}`, plain: `prompt ${best.p + 1}` };
     return { ...named, bound: 0, prompt: own, completion: one.place };

@@ -15,7 +15,7 @@ const STEPS = 4;
  * place, which saw what the steps before had filled. Some steps of each completion are computed again.
  */
 export function compareFilled(
-  { trainer, batch }: AuditContext,
+  { trainer, batch, tell }: AuditContext,
   model: PlainModel,
   completions: readonly PlainCompletion[],
 ): Comparison[] {
@@ -26,7 +26,7 @@ export function compareFilled(
     );
     return { prompt, completion, masked: { region: ids, plan } };
   });
-  const scores = scoreSequences(model, sequences, trainer.config.rollout.temperature);
+  const scores = scoreSequences(model, sequences, trainer.config.rollout.temperature, tell);
   const rows = completions.map(({ place, completion }, i) => ({
     completion: place,
     found: batch.completions_B[place]!.logprobs,

@@ -18,7 +18,7 @@ export function compareGradients(
   { sizes }: TrainerPass,
   gradients: ReadonlyMap<string, Tensor>,
 ): Measured {
-  const { trainer } = context;
+  const { trainer, tell } = context;
   const handOver = 'gradient';
   const rows = completions.map((one) => rowOf(context, one));
   const { gradient, norm, floor, all } = toleranceOf(trainer.model.decoder.dtype);
@@ -44,9 +44,11 @@ export function compareGradients(
     }));
   });
   const measured = new Map<string, Norms>();
-  eachGradient(model, sloped, trainer.config.rollout.temperature, (name, plain, start) =>
-    measured.set(name, joined(measured.get(name), normsOf(rowsOf(gradients.get(name), plain, start), plain))),
-  );
+  const take = (name: string, plain: Tensor, start: number) => {
+    const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
+    measured.set(name, joined(measured.get(name), norms));
+  };
+  eachGradient(model, sloped, trainer.config.rollout.temperature, take, tell);
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));

@@ -75,11 +75,12 @@ function compareRatios(
 }
 
 /** Log-probs of the frozen reference, from its own weights. */
-function referenceScores({ trainer }: AuditContext, completions: readonly PlainCompletion[]) {
+function referenceScores({ trainer, tell }: AuditContext, completions: readonly PlainCompletion[]) {
   const { model, reference, teacher, config } = trainer;
   return scoreSequences(
     rawModel(teacher ?? model, reference!, config),
     completions,
     config.rollout.temperature,
+    tell,
   );
 }

@@ -33,7 +33,7 @@ const setsOf = (sets: TokenSets | undefined) =>
   sets && Array.from({ length: sets.length }, (_, t) => sets.ids(t));
 
 /** Runs the plain forward pass of the chosen completions, each alone, as they were sampled. */
-export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
+export function plainStep({ trainer, batch, chosen, tell }: AuditContext): PlainStep {
   const { config, ownStages } = trainer;
   const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
   const model = rawModel(trainer.model, trainer.model.decoder, config);
@@ -52,8 +52,9 @@ export function plainStep({ trainer, batch, chosen }: AuditContext): PlainStep {
   }));
   const passes = sequences.map((one) => passesOf(model, one));
   const inputs = passes.flat().map(({ input }) => input);
-  const states = perSequence(passes, layerStates(model, inputs));
+  const states = perSequence(passes, layerStates(model, inputs, tell));
   const completions = sequences.map((one, i): PlainCompletion => {
+    tell();
     const last = states[i]!.map((layers) => layers.at(-1)!);
     const own = one.masked ? undefined : rules;
     const scores = plainScores(model, one, passes[i]!, last, config.rollout.temperature, own);

@@ -23,7 +23,7 @@ export function runTrainer<T>(
   context: AuditContext,
   use: (pass: TrainerPass, gradients: ReadonlyMap<string, Tensor>) => T,
 ): T {
-  const { trainer, batch, chosen } = context;
+  const { trainer, batch, chosen, tell } = context;
   const { optimizer, config } = trainer;
   const logprobs = new Map<number, Float32Array>();
   const ratios = new Map<number, Float32Array>();
@@ -32,8 +32,7 @@ export function runTrainer<T>(
   const iteration = batch.iterations[0]!;
   const size = updateSize(iteration, chosen, config.objective);
   try {
-    for (const micro of micros)
-      tidy(() => learn(trainer, batch, micro, { iteration, size }, events, () => {}));
+    for (const micro of micros) tidy(() => learn(trainer, batch, micro, { iteration, size }, events, tell));
     return use({ logprobs, ratios, sizes: micros.map(({ count }) => count) }, optimizer.gradients);
   } finally {
     optimizer.zeroGrad();

@@ -38,21 +38,35 @@ const OUTER_NAMES: Partial<Record<PlainShape['family'], OuterNames>> & { llama: 
   },
 };
 
-/** What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients. */
-export function layerStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[][] {
+/**
+ * What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients.
+ *
+ * @param tell - called between two layers
+ */
+export function layerStates(
+  model: PlainModel,
+  sequences: readonly (readonly number[])[],
+  tell = () => {},
+): Tensor[][] {
   const states: Tensor[][] = sequences.map(() => []);
   eachLayer(model, sequences, (outputs) => {
     for (const [i, output] of outputs.entries()) states[i]!.push(output);
+    tell();
   });
   return states;
 }
 
 /** What the last layer gives of each sequence, `[L, D]`; without gradients. */
-export function lastStates(model: PlainModel, sequences: readonly (readonly number[])[]): Tensor[] {
+export function lastStates(
+  model: PlainModel,
+  sequences: readonly (readonly number[])[],
+  tell = () => {},
+): Tensor[] {
   let last: Tensor[] = [];
   eachLayer(model, sequences, (outputs) => {
     for (const output of last) output.dispose();
     last = outputs;
+    tell();
   });
   return last;
 }

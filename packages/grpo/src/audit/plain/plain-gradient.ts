@@ -22,12 +22,14 @@ export type TakeGradient = (name: string, gradient: Tensor, start: number) => vo
  * embedding's comes last.
  *
  * @param temperature - divides the logits; 0 (greedy) scores at 1
+ * @param tell - called between its parts
  */
 export function eachGradient(
   model: PlainModel,
   passes: readonly SlopedPass[],
   temperature: number,
   take: TakeGradient,
+  tell = () => {},
 ): void {
   const names = outerNames(model);
   const isTrained = (name: string) => (model.adapters?.matrices ?? model.weights).has(name);
@@ -35,6 +37,7 @@ export function eachGradient(
   tidy(() => {
     const head = new HeadSlopes(model, passes, temperature);
     const takeHead = (gradient: () => Tensor, start: number) => {
+      tell();
       if (isTrained(names.head) && !isTied) take(names.head, gradient(), start);
     };
     const norm = finalNorm(model);
@@ -47,6 +50,7 @@ export function eachGradient(
       norm.of,
     );
     for (let layer = passes[0]!.states.length - 2; layer >= 0; layer--) {
+      tell();
       const inputs = passes.map(({ states }) => states[layer]!);
       const next = tidy(() => {
         const tensors = layerTensors(model, layer);
@@ -66,6 +70,7 @@ export function eachGradient(
     ) => {
       const weight = model.weights.get(name)!;
       const add = (gradient: Tensor, start: number) => {
+        tell();
         addRows(gradient, start, ids, own);
         take(name, gradient, start);
       };

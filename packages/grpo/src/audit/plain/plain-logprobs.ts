@@ -115,18 +115,23 @@ function over(scaled: Tensor, all: Tensor, support?: Support): { mass: Tensor; e
   return { mass, entropy };
 }
 
-/** The same from the model and the ids alone, of several completions. */
+/** The same from the model and the ids alone, of several completions; `tell` is called between its parts. */
 export const scoreSequences = (
   model: PlainModel,
   sequences: readonly PlainSequence[],
   temperature: number,
+  tell = () => {},
 ): PlainScores[] =>
   tidy(() => {
     const passes = sequences.map((one) => passesOf(model, one));
     const states = lastStates(
       model,
       passes.flat().map(({ input }) => input),
+      tell,
     );
     const last = perSequence(passes, states);
-    return sequences.map((one, i) => plainScores(model, one, passes[i]!, last[i]!, temperature));
+    return sequences.map((one, i) => {
+      tell();
+      return plainScores(model, one, passes[i]!, last[i]!, temperature);
+    });
   });

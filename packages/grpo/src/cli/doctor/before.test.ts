@@ -31,15 +31,16 @@ describe('grpo doctor --before', () => {
   });
 
   it('names what is wrong: exit code 1', async () => {
-    const { out, code } = await before(
+    const { out, err, code } = await before(
       {
         'run.yaml': `${CONFIG}rewards: [{ module: ./blanks.js }]\n`,
         'blanks.js':
-          'export default ({ completions }) => completions.map((text) => (text.trim() === "" ? 9 : 0));\n',
+          'export default ({ completions }) => console.log("hello") || completions.map((text) => (text.trim() === "" ? 9 : 0));\n',
       },
       '--json',
     ).ended;
-    expect(code).toBe(1);
-    expect(out).toMatch(/"code":"B26\.canary"/);
+    expect([code, err]).toEqual([1, expect.stringContaining('hello')]);
+    const { findings } = JSON.parse(out) as { findings: { code: string }[] };
+    expect(findings.map((finding) => finding.code)).toContain('B26.canary');
   });
 });

@@ -10,6 +10,7 @@ import { GrpoTrainer } from '../../run/grpo-trainer.js';
 import { openRun, type Run } from '../../run/open-run.js';
 import { type Preflight, preflight, warningLine } from '../../run/preflight.js';
 import { reportOf } from '../../view/report/report.js';
+import { claimStdout } from '../claim-stdout.js';
 import { EXIT } from '../command.js';
 import { createReporter } from '../live.js';
 import { pageWidth } from '../text-layout.js';
@@ -23,7 +24,8 @@ import { terminalReport } from './terminal.js';
  */
 export async function runBefore(file: string, json: boolean): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'grpo-before-'));
-  const reporter = createReporter({ json: false });
+  using claimed = json ? claimStdout() : undefined;
+  const reporter = createReporter({ stream: process.stderr });
   try {
     const resolved = resolveConfig({ command: 'train', file, settings: [`output=${join(folder, 'run')}`] });
     const { train, rollout } = resolved.config;
@@ -46,7 +48,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
       isGrpo: true,
     };
     const lines = [...preflightLines(run, result), ''].join('\n');
-    process.stdout.write(
+    (claimed ?? process.stdout).write(
       json
         ? jsonReport(examined, diagnosis)
         : `${lines}\n${terminalReport(reportOf(examined, diagnosis, registry), pageWidth())}`,

@@ -16,11 +16,13 @@ let stray: UserError | undefined;
 /** Callbacks that pass a stray error to those who wait for other things. */
 const alarms = new Set<(error: UserError) => void>();
 let guards = 0;
-/** Calls of `during` in progress, and what they have replaced. */
-let depth = 0;
+/** What `refuseExit` stands in for. */
 let exit = process.exit;
 
-/** Turns what a user's code does to the process into errors, from its construction until it is disposed. */
+/**
+ * Turns what a user's code does to the process into errors, from its construction until it is disposed: `process.exit` is
+ * refused, as a function may call it long after it has answered.
+ */
 export class UserCodeGuard implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined;
 
@@ -31,15 +33,11 @@ export class UserCodeGuard implements Disposable {
   }
 
   /**
-   * Does the work, in which `process.exit` is refused.
+   * Does the work.
    *
    * @throws what the work throws; UserError as soon as there is an error that nobody waits for
    */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    if (depth++ === 0) {
-      exit = process.exit;
-      process.exit = refuseExit;
-    }
     let alarm: (error: UserError) => void = () => {};
     const astray = new Promise<never>((_, reject) => {
       alarm = reject;
@@ -49,7 +47,6 @@ export class UserCodeGuard implements Disposable {
       return await Promise.race([work(), astray]);
     } finally {
       alarms.delete(alarm);
-      if (--depth === 0) process.exit = exit;
     }
   }
 
@@ -88,6 +85,8 @@ export async function answerOf<T>(name: string, answer: T | Promise<T>): Promise
 }
 
 function install(): void {
+  exit = process.exit;
+  process.exit = refuseExit;
   process.on('beforeExit', giveUpAll);
   // A program that answers these itself goes on doing so.
   if (process.listenerCount('unhandledRejection') === 0) process.on('unhandledRejection', onRejection);
@@ -95,6 +94,7 @@ function install(): void {
 }
 
 function uninstall(): void {
+  process.exit = exit;
   process.off('beforeExit', giveUpAll);
   process.off('unhandledRejection', onRejection);
   process.off('uncaughtException', onException);

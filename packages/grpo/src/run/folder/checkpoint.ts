@@ -3,7 +3,7 @@
  * trainer's state, and a reference that moves. A folder of that name is always whole: it is made, and deleted, under a temporary name.
  */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type AdamW, byteParts, dtypeSize, fromBytes, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { z } from 'zod';
 import { FileError, onFile, requireFree } from '../../errors/file-error.js';
@@ -19,7 +19,7 @@ import { readJsonObject } from '../../formats/json.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
 import { type Model, saveModel } from '../../models/index.js';
-import type { Watch } from '../../progress/watch.js';
+import { Watch } from '../../progress/watch.js';
 
 /** Files of a checkpoint's tensors, beside the model. */
 export const OPTIMIZER = join('trainer', 'optimizer.safetensors');
@@ -123,8 +123,8 @@ export function dropCheckpointsAfter(root: string, step: number): void {
  *
  * @throws UserError when a tensor is missing, one too many, or of another shape; FormatError or FileError for the file
  */
-export function restoreOptimizer(dir: string, optimizer: AdamW): void {
-  restore(join(dir, OPTIMIZER), optimizer.state(), 'the optimizer');
+export function restoreOptimizer(dir: string, optimizer: AdamW, watch?: Watch): void {
+  restore(join(dir, OPTIMIZER), optimizer.state(), 'the optimizer', watch);
 }
 
 /**
@@ -132,11 +132,16 @@ export function restoreOptimizer(dir: string, optimizer: AdamW): void {
  *
  * @throws as `restoreOptimizer` does
  */
-export function restoreReference(dir: string, reference: ReadonlyMap<string, Tensor>): void {
-  restore(join(dir, REFERENCE), reference, 'the reference');
+export function restoreReference(dir: string, reference: ReadonlyMap<string, Tensor>, watch?: Watch): void {
+  restore(join(dir, REFERENCE), reference, 'the reference', watch);
 }
 
-function restore(path: string, tensors: ReadonlyMap<string, Tensor>, owner: string): void {
+function restore(
+  path: string,
+  tensors: ReadonlyMap<string, Tensor>,
+  owner: string,
+  watch = new Watch(),
+): void {
   using file = SafetensorsFile.open(path);
   const wrong = (problem: string) =>
     new UserError(`${file.path}: ${problem}`, {
@@ -154,7 +159,10 @@ function restore(path: string, tensors: ReadonlyMap<string, Tensor>, owner: stri
       );
     }
   }
-  for (const [name, tensor] of tensors) copyInto(tensor, file.parts(name));
+  for (const [done, [name, tensor]] of [...tensors].entries()) {
+    watch.report({ stage: `reading ${basename(path)}`, done, total: tensors.size, unit: 'tensors' });
+    copyInto(tensor, file.parts(name));
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
+import { basename } from 'node:path';
 import { EmptyFile } from '../../../errors/format-error.js';
 import { excerpt } from '../../../errors/printable.js';
 import { streamRows } from '../../../formats/read-rows.js';
+import type { Watch } from '../../../progress/watch.js';
 import { type Finding, Findings } from './finding.js';
 import { type LengthSummary, Lengths, type Ruler } from './lengths.js';
 import { keyOf, type Overlap, RUN } from './overlap.js';
@@ -18,15 +20,20 @@ export interface FileReport {
 export interface CheckedWith {
   reader: RowReader;
   ruler: Ruler;
+  watch: Watch;
 }
+
+const reportRow = (watch: Watch, path: string, line: number) =>
+  watch.report({ stage: `reading ${basename(path)}`, done: line, total: 0, unit: 'lines' });
 
 /** The questions of a file, with their lines; rows without one are left out. */
 export async function* questionsOf(
   path: string,
-  { read }: RowReader,
+  { reader, watch }: Pick<CheckedWith, 'reader' | 'watch'>,
 ): AsyncGenerator<{ line: number; question: string }> {
   for await (const { line, value } of streamRows(path)) {
-    const item = read(value);
+    reportRow(watch, path, line);
+    const item = reader.read(value);
     if ('question' in item) yield { line, question: item.question };
   }
 }
@@ -39,7 +46,7 @@ export async function* questionsOf(
  */
 export async function checkFile(
   path: string,
-  { reader, ruler }: CheckedWith,
+  { reader, ruler, watch }: CheckedWith,
   { train, held }: { train?: Overlap | undefined; held?: { path: string; overlap: Overlap } | undefined },
 ): Promise<FileReport> {
   const findings = new Findings();
@@ -47,6 +54,7 @@ export async function checkFile(
   const seen = new Map<number, number>();
   let rows = 0;
   for await (const { line, value } of streamRows(path)) {
+    reportRow(watch, path, line);
     rows++;
     const item = reader.read(value);
     if (!('question' in item)) {

@@ -1,7 +1,9 @@
 import { resolveConfig, UsageError } from '../../../config/index.js';
 import { readWhole } from '../../../formats/read-file.js';
+import { Watch } from '../../../progress/watch.js';
 import type { CommandArguments } from '../../command.js';
 import { EXIT } from '../../command.js';
+import { createReporter } from '../../live.js';
 import { readable } from '../../readable.js';
 import { pageWidth } from '../../text-layout.js';
 import { type CheckedWith, checkFile, type FileReport, questionsOf } from './check-file.js';
@@ -26,17 +28,19 @@ export async function run({ flags, settings, operands }: CommandArguments): Prom
       ...(held === undefined ? [] : [`task.evalData=${held}`]),
     ],
   });
+  using reporter = createReporter({ stream: process.stderr });
   const report = await readable(async (): Promise<DataReport> => {
     const { task, model, rollout } = config;
     const reader = rowReader(task);
     const ruler = rulerOf(model, rollout.maxNewTokens);
     return {
-      files: await checkFiles(task.data!, task.evalData, { reader, ruler }),
+      files: await checkFiles(task.data!, task.evalData, { reader, ruler, watch: new Watch(reporter) }),
       unit: ruler.unit,
       window: ruler.window ?? null,
       notes: task.prompt === undefined ? [] : marksOf(task.prompt),
     };
   });
+  reporter.close();
   const clean = isClean(report);
   process.stdout.write(
     flags.json ? `${JSON.stringify({ clean, ...report })}\n` : dataReport(report, pageWidth()),
@@ -52,7 +56,7 @@ async function checkFiles(
 ): Promise<FileReport[]> {
   if (held === undefined) return [await checkFile(train, checkedWith, {})];
   const overlap = new Overlap();
-  for await (const { question } of questionsOf(held, checkedWith.reader)) overlap.hold(question);
+  for await (const { question } of questionsOf(held, checkedWith)) overlap.hold(question);
   return [
     await checkFile(train, checkedWith, { train: overlap }),
     await checkFile(held, checkedWith, { held: { path: train, overlap } }),
