@@ -7,6 +7,7 @@ import { worstOf } from './worst.js';
 /** Scores the completions that a checkpoint carries again, in the first step after it was loaded. */
 export function auditCheckpoint({
   trainer: { restored, model, sampling, stages, config },
+  tell: onLayer,
 }: AuditContext): Measured {
   if (!restored) return { comparisons: [] };
   // Scored alone then and now; another number of threads may add up in another order.
@@ -14,7 +15,9 @@ export function auditCheckpoint({
   const pairs = restored.completions.flatMap(({ logprobs, ...completion }) => {
     const groups = [carriedGroup(completion)];
     const found = noGrad(() =>
-      tidy(() => stages.logprob(model.decoder, groups, sampling.temperature).logprobs_T.toNumbers()),
+      tidy(() =>
+        stages.logprob(model.decoder, groups, sampling.temperature, { onLayer }).logprobs_T.toNumbers(),
+      ),
     );
     return logprobs.map((plain, token) => ({ found: found[token]!, plain, bound, token }));
   });

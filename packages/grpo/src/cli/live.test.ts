@@ -105,6 +105,21 @@ describe('on a terminal', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('moves once a second also where no stage takes one', () => {
+    const stream = sink({ columns: 100 });
+    const reporter = createReporter({ stream });
+    const seen = new Set<string>();
+    for (let i = 0; i < 20; i++) {
+      reporter.progress({ ...ROLLOUT, stage: `stage ${i}` });
+      vi.advanceTimersByTime(300);
+      if (stream.text !== '') seen.add(screen(stream.text)[0]!);
+    }
+    reporter.close();
+    // Six seconds of them.
+    expect(seen.size).toBeGreaterThanOrEqual(4);
+    expect(seen.size).toBeLessThanOrEqual(6);
+  });
+
   it('shows a stage of unknown length by what is done', () => {
     const stream = sink({ columns: 60 });
     const reporter = createReporter({ stream });

@@ -74,7 +74,7 @@ const CLEAR_LINE = '\r\x1b[2K';
 
 /** Milliseconds between two drawings of the live line. */
 const REDRAW_MS = 100;
-/** A stage shorter than this is not shown: it would only flicker. */
+/** A stage shorter than this is not shown, it would only flicker; of many short ones in turn, one in so many seconds is. */
 const SHOWN_AFTER_SECONDS = 1;
 /** Silence without a terminal; a call of the engine, which nobody interrupts, may add some seconds. */
 const SILENCE_MS = 25_000;
@@ -151,31 +151,37 @@ function plainLines(stream: Output, stage: StageLine): Shown {
 function liveLine(stream: Output, stage: StageLine): Shown {
   let row: StepRow | undefined;
   let drawn: number | undefined;
+  /** When what stands there was last another text. */
+  let changed = { time: performance.now(), text: '' };
   const { dim } = createColors(process.env.NO_COLOR === undefined);
   const clear = () => {
     if (drawn !== undefined) stream.write(CLEAR_LINE);
     drawn = undefined;
   };
-  const draw = () => {
+  const draw = (isNew: boolean) => {
+    const now = performance.now();
+    const isShort = (stage.seconds ?? 0) < SHOWN_AFTER_SECONDS;
+    const isShown = !isShort || (!isNew && now - changed.time >= 1000 * SHOWN_AFTER_SECONDS);
+    if (!isShown && (!isNew || !row)) return;
     // One column stays free: a full line would wrap on some terminals and could not be redrawn. Some say 0 for unknown.
     const width = (stream.columns || 80) - 1;
-    const isShown = (stage.seconds ?? 0) >= SHOWN_AFTER_SECONDS;
-    if (!row && !isShown) return;
-    drawn = performance.now();
-    stream.write(CLEAR_LINE + formatLine(isShown ? stage.text : '', row, width, dim));
+    drawn = now;
+    const text = formatLine(isShown ? stage.text : '', row, width, dim);
+    if (text !== changed.text) changed = { time: now, text };
+    stream.write(CLEAR_LINE + text);
   };
   return {
     step(next) {
       row = next;
-      draw();
+      draw(true);
     },
     tick() {
-      if (drawn === undefined || performance.now() - drawn >= REDRAW_MS) draw();
+      if (drawn === undefined || performance.now() - drawn >= REDRAW_MS) draw(false);
     },
     above(write) {
       clear();
       write();
-      draw();
+      draw(true);
     },
     close() {
       clear();
