@@ -73,6 +73,29 @@ describe('attention of packed segments', () => {
     },
   ); // biome-ignore format: a table
 
+  it.each([
+    ['float32', 1e-5],
+    ['bfloat16', 2e-2],
+  ] as const)(
+    'in %s, of passes forward alone, is that of masks in float64, segment by segment',
+    (dtype, tolerance) => {
+      const prompts = [340, 25, 2570].map((length) => ({ ids: ids(length) }));
+      const config = shapeOf(4, 2, 16);
+      tidy(() => {
+        const inputs = [4, 2, 2].map((count) => leaf([2935, count, 16], dtype).detach()) as Qkv;
+        const out = packSegments(prompts, config, 'cpu', undefined, 'forward').attend(0, ...inputs);
+        const wide = inputs.map((input) => input.to('float64')) as Qkv;
+        const theirs = packSegments(prompts, config, 'cpu').attend(0, ...wide);
+        const difference = out.to('float64').sub(theirs).abs().amax([]).item();
+        expect([out.dtype, difference / theirs.abs().amax([]).item() < tolerance]).toEqual([dtype, true]);
+        // What lies beside a segment changes no bit of it.
+        const last = inputs.map((input) => input.narrow(0, 365, 2570)) as Qkv;
+        const alone = packSegments(prompts.slice(2), config, 'cpu', undefined, 'forward').attend(0, ...last);
+        expect(sameBits(out.narrow(0, 365, 2570).contiguous(), alone.contiguous())).toBe(true);
+      });
+    },
+  );
+
   it('with a window has the bits of plain attention, where nothing is beyond it', () => {
     tidy(() => {
       const inputs = inputsOf('float32');
@@ -100,8 +123,9 @@ describe('attention of packed segments', () => {
 const attendOf = (attention: DecoderConfig['attention']) =>
   packSegments(segments, shapeOf(6, 2, 24, { attention }), 'cpu').attend;
 
-const inputsOf = (dtype: DType) =>
-  [6, 2, 2].map((count) => leaf([597, count, 24], dtype)) as [Tensor, Tensor, Tensor];
+type Qkv = [Tensor, Tensor, Tensor];
+
+const inputsOf = (dtype: DType) => [6, 2, 2].map((count) => leaf([597, count, 24], dtype)) as Qkv;
 
 const sameBits = (a: Tensor, b: Tensor) => Buffer.compare(a.detach().toBytes(), b.detach().toBytes()) === 0;
 

@@ -49,12 +49,14 @@ interface Place {
  * The result belongs to the running `tidy` scope.
  *
  * @param dtype - of the products; where it is given, padding tokens bring their rows to {@link evenRows}
+ * @param passes - `forward` where no backward pass follows, whose results need not be those of a pass that has one
  */
 export function packSegments(
   segments: readonly Segment[],
   config: DecoderConfig,
   device: string,
   dtype?: DType,
+  passes: Passes = 'both',
 ): PackedSegments {
   const spans: Span[] = [];
   const positions: number[] = [];
@@ -79,11 +81,11 @@ export function packSegments(
     ids_N: tensor(ids, undefined, { dtype: 'int64', device }),
     positions_N: tensor(positions, undefined, { dtype: 'int64', device }),
     starts,
-    attend: attentionOf(spans, config, device),
+    attend: attentionOf(spans, config, device, passes),
   };
 }
 
-function attentionOf(spans: readonly Span[], config: DecoderConfig, device: string): Attend {
+function attentionOf(spans: readonly Span[], config: DecoderConfig, device: string, passes: Passes): Attend {
   if (config.diffusion) {
     if (spans.some(({ parent }) => parent)) throw new Error('attention both ways has no shared prompts');
     if (config.attentionSoftcap || config.attention.some(({ window }) => window))
@@ -106,7 +108,7 @@ function attentionOf(spans: readonly Span[], config: DecoderConfig, device: stri
     const scores = scoresOf(config, layer, longest);
     if (device !== 'cpu' || (dtype !== 'float32' && dtype !== 'bfloat16'))
       return attendBlocks(liveBlocks(scores.window), qkv, config, scores);
-    const runs = runsOf(spans, longFrom(dtype, scores));
+    const runs = runsOf(spans, longFrom(dtype, scores, passes));
     if (runs.every(({ isLong }) => !isLong))
       return segmentAttention(...qkv, table.disposed ? tableOf(spans) : table, scores);
     return cat(
@@ -123,18 +125,22 @@ interface Run {
   isLong: boolean;
 }
 
+type Passes = 'forward' | 'both';
+
 /**
- * Tokens from which on libtorch's attention is the faster for a segment by itself, forward and backward. Measured with 12
- * and 14 heads of 64, on an Intel processor with AMX, and on the same one held to AVX-512 and to AVX2 (docs/performance.md).
+ * Tokens from which on libtorch's attention is the faster for a segment by itself. Measured with 12 and 14 heads of 64, on
+ * an Intel processor with AMX, and on the same one held to AVX-512 and to AVX2 (docs/performance.md).
  */
-function longFrom(dtype: 'float32' | 'bfloat16', { window, softcap }: Scores): number {
+function longFrom(dtype: 'float32' | 'bfloat16', { window, softcap }: Scores, passes: Passes): number {
   // libtorch's knows no soft caps, and computes what a window leaves out.
   if (window > 0 || softcap > 0) return Number.POSITIVE_INFINITY;
   // 1.13 has a stand-in that holds all scores.
   if (torchVersion().startsWith('1.')) return Number.POSITIVE_INFINITY;
+  const multipliesTiles = dtype === 'bfloat16' && cpuLevels().chosen === 'amx';
+  if (passes === 'forward') return multipliesTiles ? 320 : 2560;
   if (dtype === 'float32') return 4096;
   // Without tiles its backward pass in bfloat16 is slower at every length.
-  return cpuLevels().chosen === 'amx' ? 1024 : Number.POSITIVE_INFINITY;
+  return multipliesTiles ? 1024 : Number.POSITIVE_INFINITY;
 }
 
 function runsOf(spans: readonly Span[], least: number): Run[] {

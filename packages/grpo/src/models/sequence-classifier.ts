@@ -98,9 +98,10 @@ function scoresOf(
   return noGrad(() =>
     tidy(() => {
       const segments = sequences.map((ids) => ({ ids: withoutPadding(ids, padId) }));
-      const packed = packSegments(segments, decoder.config, decoder.device, decoder.dtype);
+      const { config, device, dtype } = decoder;
+      const packed = packSegments(segments, config, device, dtype, 'forward');
       const last = segments.map(({ ids }, i) => packed.starts[i]! + ids.length - 1);
-      const last_B = tensor(last, undefined, { dtype: 'int64', device: decoder.device });
+      const last_B = tensor(last, undefined, { dtype: 'int64', device });
       const hidden_BD = decoder.hidden(packed, packed.attend).indexSelect(0, last_B);
       return linear(hidden_BD.to('float32'), head_1D).flatten().toNumbers();
     }),

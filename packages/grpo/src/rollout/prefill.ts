@@ -49,6 +49,7 @@ function prefillPart(
     config,
     device,
     decoder.dtype,
+    'forward',
   );
   const attend: Attend = (layer, q, k, v) => {
     for (const [i, { length }] of prompts.entries()) {

@@ -27,6 +27,7 @@ export async function takeAndShow(
     signal: interrupt.signal,
   });
   reporter.note(describeDevice(resolved.config.device, resolved.provenance.device!));
+  reporter.note(run.needs);
   const taken = await takeStep(run);
   reporter.close();
   const { output } = run.config;

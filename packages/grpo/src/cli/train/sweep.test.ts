@@ -18,6 +18,7 @@ it('runs a grid on one data order, and goes on after an arm that fails', async (
   const folder = tempFolder();
   writeFileSync(join(folder, 'odd.mjs'), REWARD);
   const { code, out } = await grpo(folder, 'train', ...SWEEP, ...SMALL, 'rewards=[{module: odd.mjs}]');
+  expect(out.match(/^Memory: about .*most in \w+: /gm)).toHaveLength(4);
   const table = out.slice(out.indexOf('\nbeta  ') + 1);
   expect(table).toMatch(/^beta\s+learningRate\s+steps\s+reward\s+evaluated\s+against the first/);
   expect(table).toMatch(/\n0\s+1e-3\s+2 /);

@@ -118,6 +118,7 @@ async function trainArm(
   const watcher = watcherOf(named, train.steps, rollout.prompts);
   try {
     await using run = await openRun(resolved, { resume: isResumed, restart, watcher, signal });
+    reporter.note(run.needs);
     const { stopped } = await trainGrpo(run);
     return stopped && `the doctor stopped it, ${stopped.code}`;
   } catch (error) {
