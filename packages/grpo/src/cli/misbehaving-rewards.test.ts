@@ -95,6 +95,13 @@ describe('a run whose reward', () => {
 
   const LOST = 'Promise.reject(new Error("lost"))';
 
+  it('never answers, from the first call on, ends with its name', async () => {
+    const deed = 'await new Promise(() => {})';
+    const { code, err, saved } = await trainWith('mute', deed, { at: 1, onFinding: 'stop' });
+    expect([code, saved]).toEqual([1, undefined]);
+    expect(err).toMatch(/reward mute.*: returned a promise that nothing can settle any more/);
+  });
+
   it('leaves one behind in the preflight ends before a run is there', async () => {
     const { code, err, saved } = await trainWith('early', LOST, { at: 1, onFinding: 'stop' });
     expect([code, saved]).toEqual([1, undefined]);

@@ -211,7 +211,7 @@ function summarize(command: string, run: Run, { interrupted, stopped, before, af
   const { step } = progress;
   const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
   const lines = [
-    interrupted || stopped ? early : `Done after ${step} steps.`,
+    interrupted || stopped ? early : `Done after ${step} ${step === 1 ? 'step' : 'steps'}.`,
     ...(holdsRun(folder.path) ? [`Run folder: ${folder.path}`] : []),
   ];
   if (stopped) lines.push(describeStop(stopped, folder.path));

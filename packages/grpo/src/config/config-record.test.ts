@@ -67,6 +67,14 @@ describe('configRecord', () => {
     );
     expect(() => recordLayer(file('{'))).toThrow(/config\.json: the record of the run is not valid JSON/);
     expect(() => recordLayer(file('{"model_type": "qwen2"}'))).toThrow(/is not a run's configuration/);
+    const checkpoint = join(folder, 'broken', 'checkpoints', 'step-6');
+    mkdirSync(checkpoint, { recursive: true });
+    writeFileSync(join(checkpoint, 'config.json'), '{"model_type": "qwen2"}');
+    expect(() => recordLayer(checkpoint)).toThrow(
+      expect.objectContaining({
+        hint: expect.stringContaining(`the run's folder, ${join(folder, 'broken')}:`),
+      }),
+    );
     const stranger = file(
       '{"versions":{},"engine":{},"files":{},"seed":0,"values":{"rollout.gone":{"value":1,"source":"default"}}}',
     );

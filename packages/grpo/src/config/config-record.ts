@@ -73,6 +73,11 @@ export function readRecord(folder: string): ConfigRecord {
   }
   const record = recordSchema.safeParse(json);
   if (!record.success) {
+    const run = /^(.*)[/\\]checkpoints[/\\]step-[^/\\]+[/\\]?$/.exec(folder)?.[1];
+    if (run !== undefined)
+      throw new UserError(`${folder} is a checkpoint, not a run`, {
+        hint: `Give the run's folder, ${run}: it goes on from its last checkpoint.`,
+      });
     throw new UserError(`${file} is not a run's configuration.\n${z.prettifyError(record.error)}`);
   }
   return record.data;

@@ -132,6 +132,7 @@ describe('layers', () => {
 describe('problems', () => {
   it.each([
     ['rolout.group=4', 'rollout.group'],
+    ['rolout=4', 'rollout'],
     ['max_new_tokens=4', 'rollout.maxNewTokens'],
     ['temprature=1', 'rollout.temperature'],
     ['optimiser.learning_rate=1', 'optimizer.learningRate'],

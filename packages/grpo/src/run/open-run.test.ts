@@ -46,31 +46,37 @@ describe('an open run', () => {
     const optimizer = join(output, 'checkpoints', 'step-1', 'trainer', 'optimizer.safetensors');
     rmSync(optimizer);
     for (const _ of [1, 2]) {
-      await expect(openRun(resolvedRun(options), { resume: true })).rejects.toThrow(FileError);
+      await expect(openRun(resolvedRun(options), { resume: true })).rejects.toMatchObject({
+        message: expect.stringContaining(optimizer),
+        cause: expect.any(FileError),
+      });
     }
     expect(memory()).toEqual(live);
     expect(existsSync(join(output, 'run.lock'))).toBe(false);
   });
 
-  it.each(['model.safetensors', 'trainer/optimizer.safetensors', 'trainer/state.json'])(
-    'says how to go on without a checkpoint whose %s is damaged',
-    async (name) => {
-      const options = {
-        output: join(tempFolder(), 'run'),
-        settings: [`model=${await tinyModelFolder()}`, 'checkpoint.every=1'],
-      };
-      await run({ ...options, stopAfter: 2 });
-      const dir = join(options.output, 'checkpoints', 'step-2');
-      truncateSync(join(dir, name), 20);
-      await expect(run({ ...options, resume: true })).rejects.toMatchObject({
-        message: expect.stringContaining(join(dir, name)),
-        hint: `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`,
-      });
-      rmSync(dir, { recursive: true });
-      const { rows } = await run({ ...options, resume: true });
-      expect(rows[0]?.step).toBe(2);
-    },
-  );
+  it.each([
+    ['model.safetensors', 'damaged'],
+    ['trainer/optimizer.safetensors', 'damaged'],
+    ['trainer/state.json', 'damaged'],
+    ['trainer/state.json', 'missing'],
+    ['tokenizer.json', 'missing'],
+  ])('says how to go on without a checkpoint whose %s is %s', async (name, how) => {
+    const options = {
+      output: join(tempFolder(), 'run'),
+      settings: [`model=${await tinyModelFolder()}`, 'checkpoint.every=1'],
+    };
+    await run({ ...options, stopAfter: 2 });
+    const dir = join(options.output, 'checkpoints', 'step-2');
+    how === 'missing' ? rmSync(join(dir, name)) : truncateSync(join(dir, name), 20);
+    await expect(run({ ...options, resume: true })).rejects.toMatchObject({
+      message: expect.stringContaining(join(dir, name)),
+      hint: `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`,
+    });
+    rmSync(dir, { recursive: true });
+    const { rows } = await run({ ...options, resume: true });
+    expect(rows[0]?.step).toBe(2);
+  });
 
   it.each([
     ['step', 0.5],

@@ -10,6 +10,7 @@ import {
   requireSameRun,
   UserError,
 } from '../config/index.js';
+import { FileError } from '../errors/file-error.js';
 import { FormatError } from '../errors/format-error.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
 import { memoryLine } from '../memory/memory-lines.js';
@@ -177,13 +178,15 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
   } catch (error) {
     close();
     peers?.fail(reasonOf(error));
-    throw checkpoint && error instanceof FormatError ? orDelete(error, checkpoint) : error;
+    throw checkpoint ? orDelete(error, checkpoint) : error;
   }
 }
 
-/** A damaged file of a checkpoint with what to do about it; any other error as it is. */
-function orDelete(error: FormatError, { dir }: CheckpointFolder): UserError {
-  if (!error.file.startsWith(dir)) return error;
+/** A damaged or missing file of a checkpoint with what to do about it; any other error as it is. */
+function orDelete(error: unknown, { dir }: CheckpointFolder): unknown {
+  const isOfFile = error instanceof FormatError || (error instanceof FileError && error.code === 'ENOENT');
+  const file = error instanceof FileError ? error.path : (error as Partial<FormatError>).file;
+  if (!isOfFile || !file?.startsWith(dir)) return error;
   const hint = `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`;
   return new UserError(error.message, { hint, cause: error });
 }

@@ -151,7 +151,9 @@ async function doSteps(run: Run, steps: number, step: StepFunction): Promise<Run
 
 /** The reward of the evaluation after the last step, if it ends the run. */
 function reachedReward({ config, folder, progress }: Run): number | undefined {
-  const { stopAt = Number.POSITIVE_INFINITY } = config.eval;
+  const { stopAt } = config.eval;
+  // Without one no reward ends it, be it infinite.
+  if (stopAt === undefined) return undefined;
   const row = folder.evaluationAfter(progress.step) as { greedy?: { reward: number | null } } | undefined;
   const reward = row?.greedy?.reward ?? Number.NEGATIVE_INFINITY;
   return reward >= stopAt ? reward : undefined;

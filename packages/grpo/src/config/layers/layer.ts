@@ -47,10 +47,8 @@ export function notAKey(path: readonly string[], source: string): string {
   }
   const instead = REPLACED.get(written);
   if (instead !== undefined) return `${written} (${source}) is gone: ${instead}`;
-  const best = nearestName(
-    written,
-    keys.map((key) => key.path),
-  );
+  const known = keys.map((key) => key.path);
+  const best = nearestName(written, path.length === 1 ? [...known, ...sections] : known);
   return `Unknown key ${written} (${source}). The nearest known key is ${best}.`;
 }
 

@@ -110,6 +110,8 @@ function refuseExit(code?: number | string | null): never {
 /** The event loop is empty: what is still waited for never comes. */
 function giveUpAll(): void {
   for (const { giveUp } of waiting) giveUp();
+  // Without a turn of the loop the process may be gone before anybody hears of it.
+  if (waiting.size > 0) setImmediate();
 }
 
 const onRejection = (reason: unknown) => goAstray('a promise that nobody awaits was rejected', reason);
