@@ -88,7 +88,7 @@ describe('attention of packed segments', () => {
         const theirs = packSegments(prompts, config, 'cpu').attend(0, ...wide);
         const difference = out.to('float64').sub(theirs).abs().amax([]).item();
         expect([out.dtype, difference / theirs.abs().amax([]).item() < tolerance]).toEqual([dtype, true]);
-        // What lies beside a segment changes no bit of it.
+        // The bits of a segment do not depend on its neighbours.
         const last = inputs.map((input) => input.narrow(0, 365, 2570)) as Qkv;
         const alone = packSegments(prompts.slice(2), config, 'cpu', undefined, 'forward').attend(0, ...last);
         expect(sameBits(out.narrow(0, 365, 2570).contiguous(), alone.contiguous())).toBe(true);

@@ -129,7 +129,8 @@ type Passes = 'forward' | 'both';
 
 /**
  * Tokens from which on libtorch's attention is the faster for a segment by itself. Measured with 12 and 14 heads of 64, on
- * an Intel processor with AMX, and on the same one held to AVX-512 and to AVX2 (docs/performance.md).
+ * an Intel processor with AMX, and on the same one held to AVX-512 and to AVX2; forward alone with 8 and 32, too
+ * (docs/performance.md).
  */
 function longFrom(dtype: 'float32' | 'bfloat16', { window, softcap }: Scores, passes: Passes): number {
   // libtorch's knows no soft caps, and computes what a window leaves out.
@@ -137,7 +138,7 @@ function longFrom(dtype: 'float32' | 'bfloat16', { window, softcap }: Scores, pa
   // 1.13 has a stand-in that holds all scores.
   if (torchVersion().startsWith('1.')) return Number.POSITIVE_INFINITY;
   const multipliesTiles = dtype === 'bfloat16' && cpuLevels().chosen === 'amx';
-  if (passes === 'forward') return multipliesTiles ? 320 : 2560;
+  if (passes === 'forward') return multipliesTiles ? 256 : 2560;
   if (dtype === 'float32') return 4096;
   // Without tiles its backward pass in bfloat16 is slower at every length.
   return multipliesTiles ? 1024 : Number.POSITIVE_INFINITY;

@@ -184,9 +184,9 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
 
 /** A damaged or missing file of a checkpoint with what to do about it; any other error as it is. */
 function orDelete(error: unknown, { dir }: CheckpointFolder): unknown {
-  const isOfFile = error instanceof FormatError || (error instanceof FileError && error.code === 'ENOENT');
-  const file = error instanceof FileError ? error.path : (error as Partial<FormatError>).file;
-  if (!isOfFile || !file?.startsWith(dir)) return error;
+  const isDamaged = error instanceof FormatError && error.file.startsWith(dir);
+  const isMissing = error instanceof FileError && error.code === 'ENOENT' && error.path.startsWith(dir);
+  if (!isDamaged && !isMissing) return error;
   const hint = `Delete ${dir} to go on from the checkpoint before it, or from the start if there is none.`;
   return new UserError(error.message, { hint, cause: error });
 }

@@ -116,7 +116,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   });
 }
 
-/** What is examined after the weights have changed must not lose them. */
+/** An error in the examination must not cost the step: its weights have changed already. */
 function attempted(examine: () => StepVerdict): { verdict?: StepVerdict; failed?: { error: unknown } } {
   try {
     return { verdict: examine() };

@@ -39,7 +39,7 @@ const OUTER_NAMES: Partial<Record<PlainShape['family'], OuterNames>> & { llama: 
 };
 
 /**
- * What each layer takes of each sequence, `[L, D]`, and at the end what the last one gives; without gradients.
+ * The input of each layer for each sequence, `[L, D]`, followed by the output of the last layer; without gradients.
  *
  * @param tell - called between two layers
  */

@@ -110,7 +110,7 @@ function refuseExit(code?: number | string | null): never {
 /** The event loop is empty: what is still waited for never comes. */
 function giveUpAll(): void {
   for (const { giveUp } of waiting) giveUp();
-  // Without a turn of the loop the process may be gone before anybody hears of it.
+  // Who asks again, completion by completion, may have to be given up again: that takes another turn of the loop.
   if (waiting.size > 0) setImmediate();
 }
 
