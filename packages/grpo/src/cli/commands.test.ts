@@ -126,7 +126,7 @@ describe('a reward module', () => {
   it('is all that a task without answers needs', async () => {
     const run = await grpo(dir, 'train', ...none, 'rewards=[{module: bonus.ts}]', 'output=bonus');
     expect(run, run.err).toMatchObject({ code: 0, err: '' });
-    expect(run.out).toMatch(/^reward before, 1 problems: greedy \d/m);
+    expect(run.out).toMatch(/^reward before, 1 problem: greedy \d/m);
     const completions = rows('bonus/completions.jsonl');
     expect(completions.map(({ prompt_text }) => prompt_text).sort()).toEqual(['bad', 'bad', 'good', 'good']);
     for (const { prompt_text, completion, rewards } of completions) {

@@ -1,5 +1,6 @@
 /** Evaluations in words: a line during training, a table for `grpo eval`. */
 
+import { counted } from '../errors/counted.js';
 import type { Difference } from '../evaluation/difference.js';
 import type { Score } from '../evaluation/eval-score.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
@@ -19,7 +20,7 @@ export function formatEvaluation(label: string, result: EvalResult): string {
   const score = (name: string, s: Score) =>
     `${name} ${value(s)}, length ${s.meanLength.toFixed(1)}, cut ${percent(s.truncated)}`;
   const parts = [score('greedy', greedy), ...(sampled ? [score('sampled', sampled)] : [])];
-  const line = `${measure} ${label}, ${problems} problems: ${parts.join('; ')}`;
+  const line = `${measure} ${label}, ${counted(problems, 'problem')}: ${parts.join('; ')}`;
   return failures.length === 0 ? line : `${line}\n${describeFailures(failures)}`;
 }
 
@@ -76,7 +77,7 @@ const DIFFERENCE = 0.05;
 export function fewProblems({ problems, greedy }: EvalResult): string | undefined {
   if (problems >= FEW) return undefined;
   const { accuracy, low, high, rewardLow, rewardHigh } = greedy;
-  const start = `Only ${problems} problem${problems === 1 ? '' : 's'} to evaluate on`;
+  const start = `Only ${counted(problems, 'problem')} to evaluate on`;
   const advice = 'eval.limit and task.evalSize (or the rows of task.evalData) set how many there are.';
   if (accuracy === null) {
     const width = rewardLow === null ? 'unknown' : `${(rewardHigh! - rewardLow).toFixed(3)} wide`;
@@ -98,8 +99,7 @@ export function formatDifference(decoding: string, difference: Difference | null
   const signed = (x: number) =>
     `${x < 0 ? '−' : '+'}${Math.abs(factor * x).toFixed(of === 'accuracy' ? 1 : 3)}`;
   const interval = low === null ? '' : ` (${signed(low)} to ${signed(high!)})`;
-  const problems = better === 1 ? 'problem' : 'problems';
-  return `${decoding}: ${of} ${signed(value)}${unit}${interval}; better at ${better} ${problems}, worse at ${worse}`;
+  return `${decoding}: ${of} ${signed(value)}${unit}${interval}; better at ${counted(better, 'problem')}, worse at ${worse}`;
 }
 
 /** Result of an example, in a word or two. */

@@ -192,6 +192,12 @@ describe('without a terminal', () => {
     );
   });
 
+  it('shows that no completion has a reward', () => {
+    expect(formatStep({ ...ROW, reward: Number.NaN, rewardStd: 0 }, 40)).toBe(
+      'step 3/100  reward none  length 83.2',
+    );
+  });
+
   it('says how many groups teach, and that none does', () => {
     const shown = (differing: number, width: number) =>
       formatStep({ ...ROW, groups: { all: 4, differing } }, width);

@@ -215,10 +215,7 @@ export function formatStep(
   const all: [name: string, ...values: (string | undefined)[]][] = [
     ['arm', row.arm],
     ['step', `${row.step}/${row.steps}`],
-    [
-      'reward',
-      row.reward === undefined ? undefined : `${row.reward.toFixed(3)} (sd ${row.rewardStd?.toFixed(3)})`,
-    ],
+    ['reward', rewardOf(row)],
     ['signal', ...signalOf(row)],
     ...(isSlow ? [time] : []),
     ['kept', row.kept?.toString()],
@@ -243,6 +240,11 @@ export function formatStep(
     used = taken + value.length;
   }
   return line === '' ? `${row.step}/${row.steps}`.slice(0, Math.max(0, width)) : line;
+}
+
+function rewardOf({ reward, rewardStd }: StepRow): string | undefined {
+  if (reward === undefined || Number.isNaN(reward)) return reward === undefined ? undefined : 'none';
+  return `${reward.toFixed(3)} (sd ${rewardStd?.toFixed(3)})`;
 }
 
 /** In words, and shorter. */

@@ -1,6 +1,7 @@
 import { takeSignal, watchSignals } from '@grpo/torch';
 import { type Layer, type ResolvedConfig, recordLayer, resolveConfig, UsageError } from '../config/index.js';
 import type { Finding } from '../doctor/finding.js';
+import { counted } from '../errors/counted.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { TimingsRow } from '../observe/timings.js';
 import { joinPeers } from '../processes/join-peers.js';
@@ -211,7 +212,7 @@ function summarize(command: string, run: Run, { interrupted, stopped, before, af
   const { step } = progress;
   const early = step > 0 ? `Stopped after step ${step}; saved.` : 'Stopped before the first step.';
   const lines = [
-    interrupted || stopped ? early : `Done after ${step} ${step === 1 ? 'step' : 'steps'}.`,
+    interrupted || stopped ? early : `Done after ${counted(step, 'step')}.`,
     ...(holdsRun(folder.path) ? [`Run folder: ${folder.path}`] : []),
   ];
   if (stopped) lines.push(describeStop(stopped, folder.path));

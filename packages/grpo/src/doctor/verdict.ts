@@ -1,4 +1,5 @@
 /** What a diagnosis comes to, as one word. */
+import { counted } from '../errors/counted.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -24,12 +25,10 @@ export function littleOf({ course }: Diagnosis): string {
   const reward = course?.of('reward');
   if (course?.steps === 0)
     return 'Too little to judge: no reward is in this log, so whether the run learns cannot be told.';
-  const few = say`Too little to judge: ${counted(course?.steps ?? 0)} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
+  const few = say`Too little to judge: ${counted(course?.steps ?? 0, 'step')} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }
-
-const counted = (steps: number) => (steps === 1 ? '1 step' : `${steps} steps`);

@@ -12,9 +12,12 @@ export class FlatGroupsWatch {
     this.#silent = flat ? this.#silent + 1 : 0;
     if (this.#silent !== PATIENCE) return undefined;
     const cut = (100 * row['completions/clipped_ratio']!).toFixed(0);
+    const mean = Number.isNaN(row.reward)
+      ? 'No completion has a reward'
+      : `The mean reward is ${row.reward!.toFixed(3)}`;
     return (
       `Nothing to learn from: for ${PATIENCE} steps no group has had two different rewards, so all advantages are 0. ` +
-      `The mean reward is ${row.reward!.toFixed(3)}, and ${cut}% of the completions are cut at rollout.maxNewTokens. ` +
+      `${mean}, and ${cut}% of the completions are cut at rollout.maxNewTokens. ` +
       'Read some of them in completions.jsonl.'
     );
   }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { printable } from '../errors/printable.js';
 
 /** A reason that is already in words, such as a time-out or what a worker reported: shown as it is. */
 export class Reason extends Error {
@@ -14,9 +15,10 @@ export class Reason extends Error {
 /** Describes an error of a reward function in one line, with the place in the user's file where it was thrown. */
 export function describeError(error: unknown): string {
   if (error instanceof Reason) return error.message;
-  if (!(error instanceof Error)) return `threw ${inspect(error, { depth: 1, breakLength: Infinity })}`;
+  if (!(error instanceof Error))
+    return `threw ${printable(inspect(error, { depth: 1, breakLength: Infinity }))}`;
   const place = firstFrame(error);
-  return `threw ${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;
+  return `threw ${error.name}: ${printable(error.message)}${place === undefined ? '' : ` (${place})`}`;
 }
 
 /** `file:line:column` of the innermost stack frame outside Node and installed packages. */

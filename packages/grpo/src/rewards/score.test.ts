@@ -128,7 +128,11 @@ describe('scoreCompletions', () => {
   it('finds the completion that makes the length wrong', async () => {
     const filter = reward(({ completions }) => completions.filter((c) => c !== 'ccc').map(() => 1));
     const error = await rejection(scoreCompletions([filter], batch, stop));
-    expect(error.failures[0]).toMatchObject({ index: 2, reason: 'returned 0 values for 1 completions' });
+    expect(error.failures[0]).toMatchObject({
+      index: 2,
+      reason:
+        'returned 3 values for 4 completions; for this completion alone it returned 0 values for 1 completion',
+    });
     expect(error.message).toContain('so its batch of 4 has no value');
   });
 
@@ -142,7 +146,7 @@ describe('scoreCompletions', () => {
         affected: 4,
         prompt: '"p0"',
         completion: '"a"',
-        reason: 'returned 1 values for 4 completions; no completion alone does that',
+        reason: 'returned 1 value for 4 completions; no completion alone does that',
       },
     ]);
     expect(error.message).toContain('reward mine, batch of 4:');
@@ -157,6 +161,14 @@ describe('scoreCompletions', () => {
       "threw 'tired'",
     ]);
     expect([...totals(table)]).toEqual([NaN, NaN, NaN, NaN]);
+  });
+
+  it('shows the beginning of a long message', async () => {
+    const verbose = reward(() => {
+      throw new Error('x'.repeat(100_000));
+    });
+    const table = await scoreCompletions([verbose], batch, drop);
+    expect(table.failures[0]!.reason).toMatch(/^threw Error: x{600}… \(/);
   });
 
   it('gives each function its own arrays', async () => {

@@ -2,7 +2,9 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
+
 import type { OnRewardError } from '../config/choices.js';
+import { counted } from '../errors/counted.js';
 import { describeError, Reason } from './describe-error.js';
 import { isPartialFailure, isPerCompletion } from './each.js';
 import { failureOf, RewardError, type RewardFailure } from './failure.js';
@@ -120,7 +122,9 @@ async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<
   const values: unknown = await answerOf(`reward ${reward.name}`, answer);
   if (!Array.isArray(values)) throw new Reason(`returned ${show(values)}, not an array of numbers`);
   if (values.length !== completions.length) {
-    throw new Reason(`returned ${values.length} values for ${completions.length} completions`);
+    throw new Reason(
+      `returned ${counted(values.length, 'value')} for ${counted(completions.length, 'completion')}`,
+    );
   }
   return values;
 }
@@ -187,7 +191,10 @@ async function blame<Row>(
   const { values, reasons, cut } = await scoreSingly(single, count, { milliseconds, findAll });
   if (findAll && reasons.size > 0) return checkValues(reward.name, batch, values, reasons);
   const [culprit] = reasons;
-  if (culprit) return lost(...culprit);
+  if (culprit) {
+    const [index, alone] = culprit;
+    return lost(index, alone === reason ? reason : `${reason}; for this completion alone it ${alone}`);
+  }
   const search = cut ? 'finding the completion to blame took too long' : 'no completion alone does that';
   return lost(null, `${reason}; ${search}`);
 }

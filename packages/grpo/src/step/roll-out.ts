@@ -1,3 +1,4 @@
+import { UserError } from '../errors/user-error.js';
 import { TokenSets } from '../formats/token-sets.js';
 import { Watch } from '../progress/watch.js';
 import { joinTables, withOverlong } from '../rewards/index.js';
@@ -62,7 +63,21 @@ async function drawGroups(
   const buffer = settings.overlongBuffer;
   const rewardTable =
     buffer === 0 ? scored : withOverlong(scored, lengths, { maxTokens: rollout.maxNewTokens, buffer });
-  return new Batch({ problems, prompts, completions_B, rewardTable });
+  const batch = new Batch({ problems, prompts, completions_B, rewardTable });
+  if (onRewardError === 'stop') requireReward(batch, step);
+  return batch;
+}
+
+/** A reward may have no opinion of a completion, but not all rewards of all completions. */
+function requireReward({ rewards_B, rewardTable }: Batch, step: number): void {
+  const weighed = rewardTable.names.filter((_, k) => rewardTable.weights[k] !== 0);
+  if (weighed.length === 0 || !rewards_B.every(Number.isNaN)) return;
+  throw new UserError(
+    `step ${step + 1}: none of ${rewards_B.length} completions has a reward: ${weighed.join(', ')} returned null for all`,
+    {
+      hint: 'Null is no opinion. Return a number where there is one, or set onRewardError=drop to go on without.',
+    },
+  );
 }
 
 /** A completion of another process: messages have the bytes of its support alone. */

@@ -3,7 +3,14 @@ import { UserError } from '../errors/user-error.js';
 import { composedLoss, type Loss, type LossInput } from '../objective/index.js';
 import { grpoStep } from './grpo-step.js';
 import type { Stages } from './stages.js';
-import { fixtureModel, PROBLEMS, spreadRewards, trainerOf, weightsOf } from './step.test.helper.js';
+import {
+  fixtureModel,
+  PROBLEMS,
+  rewarding,
+  spreadRewards,
+  trainerOf,
+  weightsOf,
+} from './step.test.helper.js';
 
 describe('a step that fails', () => {
   /** The standard objective, but for the call `at`, counted from 0. */
@@ -37,6 +44,18 @@ describe('a step that fails', () => {
       'step 1: the gradient is NaN. The weights are those after its first 2 updates',
     );
     expect(weightsOf(model.decoder)).not.toEqual(before);
+  });
+
+  it('for rewards that all have no opinion says so, unless failures are dropped', async () => {
+    const stepWith = (rewards: (b: number) => number, settings: string[] = []) => {
+      const stages = { score: rewarding(rewards) };
+      return grpoStep(trainerOf(fixtureModel('llama3'), settings, stages), PROBLEMS, 6, 0.01);
+    };
+    await expect(stepWith(() => Number.NaN)).rejects.toThrow(
+      /^step 7: none of 16 completions has a reward: \w+ returned null for all$/,
+    );
+    await stepWith(() => Number.NaN, ['onRewardError=drop']);
+    await stepWith((b) => (b === 3 ? 1 : Number.NaN));
   });
 
   it.each(['float32', 'bfloat16'] as const)(

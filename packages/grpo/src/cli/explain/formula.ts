@@ -1,6 +1,8 @@
 /** The objective as a formula in plain text, built from the choices. */
+
 import { usesOldPolicy } from '../../config/rules/inert.js';
 import type { Config } from '../../config/schema.js';
+import { counted } from '../../errors/counted.js';
 import { advantageText, rewardText } from './advantage-text.js';
 import { correctionText, weightSymbol } from './correction-text.js';
 import { betaText, klText } from './kl-text.js';
@@ -123,7 +125,7 @@ function sizes({ objective, rollout }: Config): Meaning[] {
   return [
     {
       symbol: 'N',
-      text: `${completions} completions oᵢ of ${which} from a rollout (${rollout.prompts} ${rollout.prompts === 1 ? 'prompt' : 'prompts'} × ${rollout.group})`,
+      text: `${completions} completions oᵢ of ${which} from a rollout (${counted(rollout.prompts, 'prompt')} × ${rollout.group})`,
     },
     { symbol: '|oᵢ|', text: `trained tokens of a completion, T = Σᵢ |oᵢ|${cut}` },
     ...(aggregation === 'micro_token_mean'

@@ -3,6 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { getThreads, setThreads } from '@grpo/torch';
 import { resolveConfig, UsageError, UserError } from '../../config/index.js';
 import { objectLayer } from '../../config/layers/layer.js';
+import { counted } from '../../errors/counted.js';
 import { onFile } from '../../errors/file-error.js';
 import { addressOf, LOOPBACK } from '../../http/address.js';
 import { Watch } from '../../progress/watch.js';
@@ -56,7 +57,7 @@ export async function run({ flags, operands, settings }: CommandArguments): Prom
   using engine = new ServeEngine(loaded, { name, maxModelLen, memoryBytes });
   const server = await serveHttp(engine, { name, folder: model, weightFolders, log, host, port, apiKey });
   const { dtype } = loaded.decoder;
-  const count = `${getThreads()} ${getThreads() === 1 ? 'thread' : 'threads'}`;
+  const count = counted(getThreads(), 'thread');
   process.stdout.write(
     `Serving ${name} (${dtype}, ${engine.maxModelLen} tokens, ${count}) at ${server.url}/v1\n`,
   );

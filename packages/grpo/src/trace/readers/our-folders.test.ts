@@ -48,6 +48,25 @@ const completion = (step: number, index: number) => ({
 });
 
 describe('a run folder of ours', () => {
+  it('may have evaluations in which no completion has a reward', async () => {
+    const score = {
+      accuracy: null,
+      low: null,
+      high: null,
+      correct: null,
+      reward: null,
+      rewards: { own: null },
+    };
+    const row = {
+      step: 0,
+      problems: 2,
+      greedy: { ...score, truncated: 1 },
+      sampled: { ...score, truncated: 1 },
+    };
+    const folder = folderOf({ 'metrics.jsonl': lines([metrics(1)]), 'eval.jsonl': lines([row]) });
+    expect((await readRun(folder)).broken.count).toBe(0);
+  });
+
   it('gives metrics with timings and evaluations, settings, records and completions', async () => {
     const folder = folderOf({
       'config.json': config,

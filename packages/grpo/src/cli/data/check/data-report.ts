@@ -1,3 +1,4 @@
+import { counted } from '../../../errors/counted.js';
 import { alignColumns, wrap } from '../../text-layout.js';
 import type { FileReport } from './check-file.js';
 import type { FindingKind } from './finding.js';
@@ -58,7 +59,7 @@ export function dataReport(report: DataReport, width: number): string {
   const found = files.flatMap(({ path, findings }) =>
     findings.flatMap(({ kind, rows, first }) => [
       '',
-      `${path}: ${rows} ${rows === 1 ? 'row' : 'rows'} ${WORDS[kind]}`,
+      `${path}: ${counted(rows, 'row')} ${WORDS[kind]}`,
       ...first.flatMap(({ line, text }) => indented(`${line}: ${text}`, width)),
       ...(rows > first.length ? [`  and ${rows - first.length} more`] : []),
     ]),

@@ -1,3 +1,4 @@
+import { counted } from '../../../errors/counted.js';
 import { excerpt } from '../../../errors/printable.js';
 import { mean } from '../../../maths/moments.js';
 import { describeFailures, type RewardFailure } from '../../../rewards/index.js';
@@ -28,7 +29,7 @@ function isConstant(canaries: readonly GradedCanary[]): boolean {
 
 export function rewardPage(report: RewardReport): string {
   const { task, rows, rewards, canaries, failures, judges, seconds } = report;
-  const count = `${canaries.length} completions of ${rows} row${rows === 1 ? '' : 's'} of ${task}`;
+  const count = `${canaries.length} completions of ${counted(rows, 'row')} of ${task}`;
   const weights = rewards.map(({ name, weight }) => `${name} × ${weight}`).join(' + ');
   const parts = [
     `${count}, graded in ${seconds.toFixed(2)} s as training grades them. Means over the rows; total = ${weights}`,

@@ -69,7 +69,7 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   for (const name in flat) {
     const number = numberOf(flat[name]);
     if (number === undefined) {
-      others++;
+      if (flat[name] !== null) others++;
       continue;
     }
     values[name] = number;
