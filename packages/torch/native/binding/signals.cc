@@ -1,16 +1,40 @@
 // Signals that arrive while an operator or a backward pass keeps Node's event loop from its turn.
 #include <csignal>
+#include <ctime>
 
 #include "napi.h"
 
 namespace grpo {
 namespace {
 
+// `npx` passes on the Ctrl-C that the terminal has sent here too: two this close are one.
+constexpr double kEcho = 0.3;
+
 volatile std::sig_atomic_t arrived = 0;
+volatile double interrupted = 0;
 struct sigaction before[NSIG];
+
+double seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+// A second Ctrl-C while nobody has heard the first: JavaScript that does not let go would never hear any. It ends the
+// process, as without a handler.
+void endUnheard(int number) {
+  const double now = seconds();
+  if (arrived != number) {
+    interrupted = now;
+  } else if (now - interrupted > kEcho) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+}
 
 // Remembers the signal, and lets whoever had it handle it: Node, which does so when its event loop has its turn.
 void remember(int number, siginfo_t* info, void* context) {
+  if (number == SIGINT) endUnheard(number);
   arrived = number;
   const auto& next = before[number];
   if (next.sa_flags & SA_SIGINFO)
