@@ -9,7 +9,7 @@ import { kindsOf } from '../step/kinds.js';
 import { MovingReference } from '../step/moving-reference.js';
 import type { StepObserver } from '../step/observer.js';
 import { ReplayStore } from '../step/replay-store.js';
-import { type Stages, stages as standardStages } from '../step/stages.js';
+import { checkedStages, type Stages, stages as standardStages } from '../step/stages.js';
 import type { CarriedCompletion, Trainer, WeightChecksums } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
 import type { Problem, Task } from '../tasks/task.js';
@@ -67,7 +67,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     this.servers = run.servers;
     this.watch = run.watch;
     this.peers = run.peers;
-    this.stages = { ...standardStages, sample: run.sample, ...own };
+    this.stages = { ...standardStages, sample: run.sample, ...checkedStages(own) };
     this.ownStages = Object.keys(own);
     // A run of an earlier version took the same number at each step.
     progress.problems ??= progress.step * config.rollout.prompts;

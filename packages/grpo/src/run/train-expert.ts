@@ -17,7 +17,7 @@ import { compareRewards } from '../step/compare-rewards.js';
 import { Control } from '../step/control.js';
 import { joinObservers } from '../step/observer.js';
 import { rollOut } from '../step/roll-out.js';
-import { type Stages, stages as standardStages } from '../step/stages.js';
+import { checkedStages, type Stages, stages as standardStages } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
 import { orderOf } from '../tasks/order/mixed-order.js';
 import type { Run } from './open-run.js';
@@ -50,7 +50,7 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
     // What is imitated is scored over the whole vocabulary.
     sampling: { ...run.sampling, keepSupport: false },
     control: new Control(config),
-    stages: { ...standardStages, sample: run.sample, ...stages },
+    stages: { ...standardStages, sample: run.sample, ...checkedStages(stages) },
     watch: run.watch,
   };
   return runSteps(run, expert.iterations, async (iteration) => {
