@@ -4,6 +4,9 @@ import { isPartialFailure } from './each.js';
 /** The search may take this many times as long as the batch did, plus a second. */
 const PATIENCE = 10;
 
+/** Completions in a row from the first that each take as long as the batch did and fail: the others would do no better. */
+const HUNG = 2;
+
 /**
  * Scores completions one at a time, after the batch as a whole has failed, to learn which of them are to blame.
  *
@@ -21,16 +24,19 @@ export async function scoreSingly(
   const reasons = new Map<number, string>();
   const end = performance.now() + PATIENCE * milliseconds + 1000;
   let cut = false;
+  let hung = 0;
   for (let i = 0; i < count && (findAll || reasons.size === 0); i++) {
-    cut ||= performance.now() > end;
+    cut ||= performance.now() > end || (hung === i && hung >= HUNG);
     if (cut) {
       if (reasons.size > 0) reasons.set(i, 'was not scored: the failures before it took too long');
       continue;
     }
+    const started = performance.now();
     try {
       values[i] = (await score(i))[0];
     } catch (error) {
       reasons.set(i, isPartialFailure(error) ? error.failures[0]!.reason : describeError(error));
+      if (performance.now() - started >= Math.max(1000, 0.9 * milliseconds)) hung++;
     }
   }
   return { values, reasons, cut };
