@@ -56,7 +56,7 @@ describe('grpo doctor', () => {
     );
     expect(out).toContain('source      huggingface/trl#4202\n');
     expect(out).toMatch(
-      /WARN {2}Loss and gradient .*\(B45\.zero-log,\s+nothing\s+to\s+train\s+on,\s+unproved\)/,
+      /WARN {2}Loss and gradient [\s\S]*?\(B45\.zero-log,\s+nothing\s+to\s+train\s+on,\s+unproved\)/,
     );
     const rows = Array.from({ length: 60 }, (_, i) => ({
       reward: 0.5,

@@ -68,7 +68,18 @@ testLogCheck('B45.zero-log', [
     measured: { differ: true, isCut: true },
   },
   { name: 'with a gradient', metrics: { loss: times(4, 0), grad_norm: times(4, 0.3) }, verdict: 'pass' },
-  { name: 'without one', metrics: { loss: times(4, 0), grad_norm: times(4, 0) }, verdict: 'warn' },
+  {
+    name: 'without one',
+    metrics: { loss: times(4, 0), grad_norm: times(4, 0) },
+    verdict: 'warn',
+    measured: { isSame: false },
+  },
+  {
+    name: 'without one, where all completions are right',
+    metrics: { loss: times(4, 0), grad_norm: times(4, 0), reward: times(4, 1), reward_std: times(4, 0) },
+    verdict: 'warn',
+    measured: { differ: false, isSame: true },
+  },
   { name: 'who knows', metrics: { loss: times(4, 0) }, verdict: 'not applicable' },
   {
     name: 'a gradient that is printed as 0.000',

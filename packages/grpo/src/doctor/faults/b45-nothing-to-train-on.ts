@@ -175,18 +175,20 @@ export const b45: Fault = {
       settles: 'The record of a step: advantages and masks.',
       proofs: [],
       needs: ['loss', 'grad_norm'],
-      test(log): Outcome<{ entries: number; differ: boolean; isCut: boolean }> {
+      test(log): Outcome<{ entries: number; differ: boolean; isSame: boolean; isCut: boolean }> {
         const [loss, norms] = [withoutNaN(log.column('loss')), withoutNaN(log.column('grad_norm'))];
-        const deviation = log.course.metric('reward_std')?.mean ?? 0;
-        const flat = log.course.of('flat')?.mean ?? 1;
+        const deviation = log.course.metric('reward_std')?.mean;
+        const flat = log.course.of('flat')?.mean;
+        const differ = (deviation ?? 0) > 0 && (flat ?? 1) < 1;
         const isCut = (log.course.of('cut')?.mean ?? 0) === 1;
-        const measured = { entries: loss.length, differ: deviation > 0 && flat < 1, isCut };
+        const isSame = !differ && (deviation === 0 || flat === 1);
+        const measured = { entries: loss.length, differ, isSame, isCut };
         if (loss.length < 3 || log.isRounded('grad_norm'))
           return notApplicable('3 entries that are not rounded');
         return [...loss, ...norms].every((value) => value === 0) ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`Loss and gradient are exactly 0 in all ${m.entries} entries: nothing is trained${m.differ ? ', although rewards differ within groups' : ''}.${
+        say`Loss and gradient are exactly 0 in all ${m.entries} entries: nothing is trained${m.differ ? ', although rewards differ within groups' : m.isSame ? ', since in each group all completions earn the same reward' : ''}.${
           !m.differ
             ? ''
             : m.isCut
