@@ -23,6 +23,7 @@ export async function rollOut(
   const draw = (wanted: readonly Problem[], place: number) =>
     drawGroups(trainer, wanted, step, place, events);
   const firstBatch = await draw(problems, 0);
+  if (config.onRewardError === 'stop') requireReward(firstBatch, step);
   const batch = refills > 0 || replay > 0 ? await exchangeFlat(trainer, firstBatch, step, draw) : firstBatch;
   batch.trained = stages.assemble(model, batch.trained);
   batch.iterations = iterationsOf(trainer, batch, step);
@@ -63,9 +64,7 @@ async function drawGroups(
   const buffer = settings.overlongBuffer;
   const rewardTable =
     buffer === 0 ? scored : withOverlong(scored, lengths, { maxTokens: rollout.maxNewTokens, buffer });
-  const batch = new Batch({ problems, prompts, completions_B, rewardTable });
-  if (onRewardError === 'stop') requireReward(batch, step);
-  return batch;
+  return new Batch({ problems, prompts, completions_B, rewardTable });
 }
 
 /** A reward may have no opinion of a completion, but not all rewards of all completions. */
