@@ -55,7 +55,7 @@ describe('a mixture of tasks', () => {
     const short = { name: 'short', weight: 1, score: () => [1] };
     const wrong = mix(task('fair', 2), task('true', 4, { rewards: [short] }));
     await expect(scoreCompletions(wrong.rewards, batch, { onError: 'stop' })).rejects.toThrow(
-      /returned 1 values/,
+      /returned 1 value for 6/,
     );
   });
 
