@@ -18,7 +18,7 @@ export function describeError(error: unknown): string {
   if (!(error instanceof Error))
     return `threw ${printable(inspect(error, { depth: 1, breakLength: Infinity }))}`;
   const place = firstFrame(error);
-  return `threw ${error.name}: ${printable(error.message)}${place === undefined ? '' : ` (${place})`}`;
+  return `threw ${error.name}: ${printable(error.message.replace(/\s*\n\s*/g, ' '))}${place === undefined ? '' : ` (${place})`}`;
 }
 
 /** `file:line:column` of the innermost stack frame outside Node and installed packages. */

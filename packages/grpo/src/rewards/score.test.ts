@@ -163,12 +163,12 @@ describe('scoreCompletions', () => {
     expect([...totals(table)]).toEqual([NaN, NaN, NaN, NaN]);
   });
 
-  it('shows the beginning of a long message', async () => {
+  it('shows the beginning of a long message, in one line', async () => {
     const verbose = reward(() => {
-      throw new Error('x'.repeat(100_000));
+      throw new Error(`not equal:\n  ${'x'.repeat(100_000)}`);
     });
     const table = await scoreCompletions([verbose], batch, drop);
-    expect(table.failures[0]!.reason).toMatch(/^threw Error: x{600}… \(/);
+    expect(table.failures[0]!.reason).toMatch(/^threw Error: not equal: x{589}… \(/);
   });
 
   it('gives each function its own arrays', async () => {
