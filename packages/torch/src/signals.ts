@@ -8,8 +8,8 @@ type Watched = (typeof WATCHED)[number];
 
 /**
  * Has `takeSignal` know of signals that `process.on` handles already. An operator or a backward pass keeps Node's event
- * loop from its turn, for seconds at real sizes, and with it every handler in JavaScript. A second SIGINT that comes while the
- * first was neither taken nor handled ends the process.
+ * loop from its turn, for seconds at real sizes, and with it every handler in JavaScript. A SIGINT that
+ * comes more than five seconds after one that was not taken ends the process.
  */
 export function watchSignals(names: readonly Watched[]): void {
   for (const name of names) native.watchSignal(constants.signals[name]);

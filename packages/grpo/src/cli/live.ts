@@ -243,8 +243,8 @@ export function formatStep(
 }
 
 function rewardOf({ reward, rewardStd }: StepRow): string | undefined {
-  if (reward === undefined || Number.isNaN(reward)) return reward === undefined ? undefined : 'none';
-  return `${reward.toFixed(3)} (sd ${rewardStd?.toFixed(3)})`;
+  if (reward === undefined) return undefined;
+  return Number.isNaN(reward) ? 'none' : `${reward.toFixed(3)} (sd ${rewardStd?.toFixed(3)})`;
 }
 
 /** In words, and shorter. */

@@ -16,6 +16,12 @@ it('speaks once for each stretch of three steps without signal', () => {
   expect(said[5]).toContain('The mean reward is 0.100, and 75% of the completions are cut');
 });
 
+it('says where no completion has a reward', () => {
+  const watch = new FlatGroupsWatch();
+  const said = [1, 1, 1].map((share) => watch.after({ ...row(share), reward: Number.NaN }));
+  expect(said[2]).toContain('No completion has a reward, and 75% of the completions are cut');
+});
+
 describe('groups in the place of flat ones', () => {
   const row = (step: number, counts: Record<string, number>) => ({
     step,

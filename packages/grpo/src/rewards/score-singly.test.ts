@@ -19,28 +19,28 @@ describe('completions one at a time, after a batch of eight that took three seco
     return { asked, ...result };
   }
 
-  it('are given up after two of which each takes as long, and gives nothing', async () => {
+  it('are given up after four of which each takes as long, and gives nothing', async () => {
     const { asked, reasons, cut } = await scoredOf(
       () => 3,
       () => false,
     );
-    expect([asked, cut]).toEqual([[0, 1], true]);
-    expect(reasons.get(1)).toBe('took longer than 3 s');
-    expect(reasons.get(7)).toBe('was not scored: the failures before it took too long');
+    expect([asked, cut]).toEqual([[0, 1, 2, 3], true]);
+    expect(reasons.get(3)).toBe('took longer than 3 s');
+    expect(reasons.get(4)).toBe('was not scored: the failures before it took too long');
   });
 
   it('are all scored where one of the first answers, or failures are quick', async () => {
     const [hanging, quick] = [
       await scoredOf(
-        (i) => (i === 1 || i === 2 ? 3 : 0.1),
-        (i) => i !== 1 && i !== 2,
+        (i) => (i === 3 || i > 4 ? 0.1 : 3),
+        (i) => i === 3 || i > 4,
       ),
       await scoredOf(
         () => 0.1,
         () => false,
       ),
     ];
-    expect([hanging.asked.length, [...hanging.reasons.keys()]]).toEqual([8, [1, 2]]);
+    expect([hanging.asked.length, [...hanging.reasons.keys()]]).toEqual([8, [0, 1, 2, 4]]);
     expect([quick.asked.length, quick.reasons.size]).toEqual([8, 8]);
   });
 });

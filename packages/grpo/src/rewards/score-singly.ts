@@ -5,7 +5,7 @@ import { isPartialFailure } from './each.js';
 const PATIENCE = 10;
 
 /** Completions in a row from the first that each take as long as the batch did and fail: the others would do no better. */
-const HUNG = 2;
+const HUNG = 4;
 
 /**
  * Scores completions one at a time, after the batch as a whole has failed, to learn which of them are to blame.

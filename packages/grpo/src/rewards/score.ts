@@ -2,7 +2,6 @@
  * Scores a batch with every reward function. A failure is reported and leaves NaN in the table; no number ever
  * stands for it, since a made-up reward is a made-up advantage for the whole group.
  */
-
 import type { OnRewardError } from '../config/choices.js';
 import { counted } from '../errors/counted.js';
 import { describeError, Reason } from './describe-error.js';

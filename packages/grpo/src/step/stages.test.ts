@@ -19,6 +19,7 @@ describe('stages of your own', () => {
     (change: (group: Awaited<ReturnType<Stages['sample']>>) => unknown): Stages['sample'] =>
     async (model, requests, options, seed) =>
       change(await stages.sample(model, requests, options, seed, new Watch())) as never;
+  const holed = (group: readonly unknown[]) => [...group.slice(1), undefined];
   const cases: [found: string, own: Partial<Stages>][] = [
     ['render returned 3 prompts where 4 are due', { render: (...a) => stages.render(...a).slice(1) }],
     [
@@ -35,6 +36,8 @@ describe('stages of your own', () => {
       'sample returned completion 0 with no logprobs for \\d+ ids?',
       { sample: sample((groups) => groups.map((g) => g.map((one) => ({ ...one, logprobs: undefined })))) },
     ],
+    ['sample returned completion 3 with nothing in it', { sample: sample((g) => g.map(holed)) }],
+    ['score returned no names of rewards', { score: async () => undefined as never }],
     [
       'score returned 15 values where 16 are due',
       {

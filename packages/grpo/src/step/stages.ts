@@ -107,7 +107,7 @@ export const stages: Stages = {
  */
 export function checkedStages(own: Partial<Stages>): Partial<Stages> {
   for (const name of Object.keys(own)) {
-    if (name in stages) continue;
+    if (Object.hasOwn(stages, name)) continue;
     const names = Object.keys(stages);
     throw new UserError(`there is no stage ${name}; did you mean ${nearestName(name, names)}?`, {
       hint: `The stages are ${names.join(', ')}.`,
@@ -128,7 +128,8 @@ export function checkedStages(own: Partial<Stages>): Partial<Stages> {
     ...(score && {
       score: async (...args) => {
         const table = await score(...args);
-        const columns = lists('score', table?.columns, table?.names?.length, 'column');
+        if (!Array.isArray(table?.names)) throw wrong('score', 'no names of rewards');
+        const columns = lists('score', table.columns, table.names.length, 'column');
         for (const column of [...columns, table.unscored])
           lists('score', column, args[2].flat().length, 'value');
         return table;
@@ -186,7 +187,7 @@ function lists<L extends ArrayLike<unknown>>(
   if (list.length !== count)
     throw wrong(stage, `${counted(list.length, what)} where ${count} ${count === 1 ? 'is' : 'are'} due`);
   for (const [i, element] of Array.from(list).entries()) {
-    const lack = lackOf(element);
+    const lack = element === undefined || element === null ? 'nothing in it' : lackOf(element);
     if (lack !== undefined) throw wrong(stage, `${what} ${i} with ${lack}`);
   }
   return list;

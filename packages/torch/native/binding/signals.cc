@@ -7,8 +7,8 @@
 namespace grpo {
 namespace {
 
-// `npx` passes on the Ctrl-C that the terminal has sent here too: two this close are one.
-constexpr double kEcho = 0.3;
+// Work that reports its progress hears a signal sooner than in so many seconds.
+constexpr double kPatience = 5;
 
 volatile std::sig_atomic_t arrived = 0;
 volatile double interrupted = 0;
@@ -20,13 +20,13 @@ double seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-// A second Ctrl-C while nobody has heard the first: JavaScript that does not let go would never hear any. It ends the
+// A Ctrl-C long after one that nobody has taken: JavaScript that does not let go would never hear any. It ends the
 // process, as without a handler.
 void endUnheard(int number) {
   const double now = seconds();
   if (arrived != number) {
     interrupted = now;
-  } else if (now - interrupted > kEcho) {
+  } else if (now - interrupted > kPatience) {
     std::signal(number, SIG_DFL);
     std::raise(number);
   }

@@ -1,5 +1,4 @@
 /** The objective as a formula in plain text, built from the choices. */
-
 import { usesOldPolicy } from '../../config/rules/inert.js';
 import type { Config } from '../../config/schema.js';
 import { counted } from '../../errors/counted.js';
