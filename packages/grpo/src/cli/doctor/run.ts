@@ -3,7 +3,7 @@ import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
 import { Watch } from '../../progress/watch.js';
-import { type Reading, readRun } from '../../trace/readers/index.js';
+import { readRun } from '../../trace/readers/index.js';
 import { examineReading } from '../../view/report/examine-reading.js';
 import { reportOf } from '../../view/report/report.js';
 import { type CommandArguments, EXIT } from '../command.js';
@@ -48,12 +48,17 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const failOn = flags['fail-on'] ?? 'warn';
   if (failOn !== 'warn' && failOn !== 'fail')
     throw new UsageError(`--fail-on takes warn or fail, not ${String(failOn)}`);
-  const reading = await readable(() => readRun(path));
+  using reporter = createReporter({ stream: process.stderr });
+  const watch = new Watch(reporter);
+  const reading = await readable(() => readRun(path, watch));
   const parts = reading.runs ?? [{ name: path, read: () => Promise.resolve(reading) }];
   const codes: number[] = [];
   for (const { name, read } of parts) {
     if (codes.length > 0 && !flags.json) process.stdout.write('\n');
-    codes.push(judge(parts.length > 1 ? `${path}, ${name}` : path, await readable(read), flags, failOn));
+    const place = parts.length > 1 ? `${path}, ${name}` : path;
+    const examination = examineReading(place, await readable(read), watch);
+    reporter.close();
+    codes.push(judge(examination, flags, failOn));
   }
   if (flags.html !== undefined) {
     const place = parts.length > 1 ? undefined : 'findings';
@@ -63,10 +68,11 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
 }
 
 /** Prints what the doctor makes of one run; returns the exit code. */
-function judge(path: string, reading: Reading, flags: CommandArguments['flags'], failOn: Severity): number {
-  using reporter = createReporter({ stream: process.stderr });
-  const { examined, diagnosis } = examineReading(path, reading, new Watch(reporter));
-  reporter.close();
+function judge(
+  { examined, diagnosis }: ReturnType<typeof examineReading>,
+  flags: CommandArguments['flags'],
+  failOn: Severity,
+): number {
   const report = reportOf(examined, diagnosis, registry);
   process.stdout.write(flags.json ? jsonReport(examined, diagnosis) : terminalReport(report, pageWidth()));
   const isFailed = diagnosis.findings.some(

@@ -31,7 +31,7 @@ export async function readFolderOfRuns(place: Place, readers: PlaceReaders): Pro
   for (const path of candidatesIn(place.path, readers.isRun)) {
     if (found.length >= MOST_RUNS) break;
     try {
-      const reading = await readers.read(placeOf(path));
+      const reading = await readers.read(placeOf(path, place.watch));
       if (reading.series || reading.records || reading.runs) found.push({ path, reading });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

@@ -1,5 +1,6 @@
 /** Reads what runs leave, ours and other people's: says what it recognised and what it can therefore not judge. */
 import { FormatError } from '../../errors/format-error.js';
+import type { Watch } from '../../progress/watch.js';
 import { STEP_JSON } from '../write.js';
 import { candidatesIn } from './candidates.js';
 import { completionFiles, isCompletionFolder } from './completions/completion-folder.js';
@@ -107,10 +108,11 @@ const isRun = (place: Place) => readerOf(place) !== undefined;
 /**
  * Recognises what a path is and reads it.
  *
+ * @param watch - hears how much of a large log has been read
  * @throws UserError (FormatError, FileError) that says what was looked for and what was found
  */
-export async function readRun(path: string): Promise<Reading> {
-  const reading = await readPlace(placeOf(path));
+export async function readRun(path: string, watch?: Watch): Promise<Reading> {
+  const reading = await readPlace(placeOf(path, watch));
   const { records } = reading;
   return {
     ...reading,

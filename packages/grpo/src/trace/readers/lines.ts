@@ -1,8 +1,9 @@
 /** Lines of text files of any size, holding one at a time. Read synchronously: records are asked for one by one. */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { onFile } from '../../errors/file-error.js';
 import { readFully } from '../../formats/file-io.js';
 import { readWhole, requireFile } from '../../formats/read-file.js';
+import { Watch } from '../../progress/watch.js';
 import { decoderOf, gunzipped, isGzip } from './encoding.js';
 
 const CHUNK_BYTES = 2 ** 20;
@@ -31,8 +32,9 @@ function* unpacked(path: string): Generator<string> {
  * The text of a file in pieces. Bytes that are no UTF-8 become U+FFFD: two processes may write into one log.
  *
  * @param from - the byte to begin at, of a file that is not packed
+ * @param watch - hears how far it is
  */
-export function* chunksOf(path: string, from = 0): Generator<string> {
+export function* chunksOf(path: string, from = 0, watch = new Watch()): Generator<string> {
   onFile('read', path, () => requireFile(path));
   const fd = onFile('read', path, () => openSync(path, 'r'));
   try {
@@ -43,11 +45,13 @@ export function* chunksOf(path: string, from = 0): Generator<string> {
       return;
     }
     const decoder = decoderOf(begin);
+    const total = fstatSync(fd).size;
     let position = from;
     for (;;) {
       const count = onFile('read', path, () => readFully(fd, bytes, position));
       if (count > 0) yield decoder.decode(bytes.subarray(0, count), { stream: true });
       position += count;
+      watch.report({ stage: 'reading', done: position, total, unit: 'bytes' });
       if (count < CHUNK_BYTES) break;
     }
     const rest = decoder.decode();
@@ -61,21 +65,22 @@ export function* chunksOf(path: string, from = 0): Generator<string> {
  * The lines of a file, without those that are blank.
  *
  * @param from - the byte at which the first line begins, of a file that is not packed; it counts as line 1
+ * @param watch - hears how far it is
  */
-export function* linesOf(path: string, from = 0): Generator<Line> {
+export function* linesOf(path: string, from = 0, watch = new Watch()): Generator<Line> {
   let line = 1;
   let rest = '';
   let cut = false;
-  for (const chunk of chunksOf(path, from)) {
-    const text = rest + chunk;
+  for (const chunk of chunksOf(path, from, watch)) {
     let start = 0;
-    for (const match of text.matchAll(/[\r\n]/g)) {
-      yield* lineOf(line, text.slice(start, match.index), cut);
+    for (const match of chunk.matchAll(/[\r\n]/g)) {
+      yield* lineOf(line, rest + chunk.slice(start, match.index), cut);
+      rest = '';
       cut = false;
       start = match.index + 1;
       if (match[0] === '\n') line++;
     }
-    rest = text.slice(start);
+    if (!cut) rest += chunk.slice(start);
     if (rest.length > MAX_LINE_CHARACTERS) {
       // Only the beginning is kept, with nothing of it read as if it were whole.
       rest = rest.slice(0, 1000);

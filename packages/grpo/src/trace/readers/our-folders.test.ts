@@ -67,6 +67,15 @@ describe('a run folder of ours', () => {
     expect((await readRun(folder)).broken.count).toBe(0);
   });
 
+  it('is one without its metrics, too, and says that they are not there', async () => {
+    const folder = folderOf({ 'config.json': config, 'timings.jsonl': lines([{ step: 1, step_time: 1 }]) });
+    writeStepRecord(join(folder, 'steps/000001'), record(1));
+    const reading = await readRun(folder);
+    expect(reading).toMatchObject({ kind: 'run folder of grpo', isGrpo: true });
+    expect(reading.notes.join('\n')).toContain('metrics.jsonl is not there');
+    expect([...reading.records!]).toHaveLength(1);
+  });
+
   it('gives metrics with timings and evaluations, settings, records and completions', async () => {
     const folder = folderOf({
       'config.json': config,

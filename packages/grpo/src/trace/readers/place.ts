@@ -5,6 +5,7 @@ import { FormatError } from '../../errors/format-error.js';
 import { readFully } from '../../formats/file-io.js';
 import { otherKind } from '../../formats/other-kind.js';
 import { requireFile } from '../../formats/read-file.js';
+import { Watch } from '../../progress/watch.js';
 import { decoderOf, gunzipped, isGzip } from './encoding.js';
 
 /** Enough to tell formats apart. */
@@ -19,6 +20,8 @@ export interface Place {
   names: readonly string[];
   /** The beginning of the file as text; empty for a folder. */
   head: string;
+  /** Hears how much of a large file has been read. */
+  watch: Watch;
 }
 
 /** Files of bytes that have readers. */
@@ -33,12 +36,12 @@ export const PARQUET_MAGIC = 'PAR1';
  * @throws FileError where there is nothing, or the system refuses; FormatError for pipes, devices, packed and binary
  * files
  */
-export function placeOf(path: string): Place {
+export function placeOf(path: string, watch = new Watch()): Place {
   const isFolder = onFile('read', path, () => statSync(path)).isDirectory();
   const name = basename(path);
   if (isFolder) {
     const names = onFile('read', path, () => readdirSync(path)).sort();
-    return { path, name, isFolder, names, head: '' };
+    return { path, name, isFolder, names, head: '', watch };
   }
   const bytes = headOf(path);
   const plain = isGzip(bytes) ? gunzipped(path, bytes) : bytes;
@@ -47,7 +50,7 @@ export function placeOf(path: string): Place {
   if (head.startsWith(LFS_POINTER)) throw missing(path);
   const isText = decoder.encoding !== 'utf-8';
   if (!isText && !BINARY.test(name) && !head.startsWith(PARQUET_MAGIC)) refuseBinary(path, plain);
-  return { path, name, isFolder, names: [], head };
+  return { path, name, isFolder, names: [], head, watch };
 }
 
 function headOf(path: string): Uint8Array {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
 import { excerpt } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
+import type { Watch } from '../../progress/watch.js';
 import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
@@ -22,29 +23,32 @@ import { recordsIn, stepFolders } from './step-folders.js';
 /** What a run of ours is called. */
 export const RUN_FOLDER = 'run folder of grpo';
 const METRICS = 'metrics.jsonl';
+const TIMINGS = 'timings.jsonl';
 const COMPLETIONS = 'completions.jsonl';
 const STEPS = 'steps';
 
-/** Whether a folder is that of a run of ours. */
+/** Whether a folder is that of a run of ours; its metrics may have been cleared away. */
 export const isRunFolder = ({ isFolder, names }: Place): boolean =>
-  isFolder && names.includes('config.json') && names.includes(METRICS);
+  isFolder && names.includes('config.json') && (names.includes(METRICS) || names.includes(TIMINGS));
 
 /** The files of a run that are read, without those of its step records. */
 export const filesOf = (path: string): string[] =>
-  ['config.json', METRICS, 'timings.jsonl', 'eval.jsonl', COMPLETIONS]
+  ['config.json', METRICS, TIMINGS, 'eval.jsonl', COMPLETIONS]
     .map((name) => join(path, name))
     .filter((file) => existsSync(file));
 
 /** Reads a run's metrics, timings, evaluations, completions and step records. */
-export function readRunFolder({ path }: Place): Reading {
+export function readRunFolder({ path, names, watch }: Place): Reading {
   const broken = new BrokenParts();
   const notes: string[] = [];
   const record = recordOf(path, notes);
   const declared = record && declaredIn(record, notes);
-  const log = readMetrics(path, broken, record);
-  const isGrpo = log?.isGrpo ?? false;
+  const log = readMetrics(path, broken, record, watch);
+  const isGrpo = log?.isGrpo ?? names.includes(STEPS);
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
-  if (!log) notes.push(`${METRICS} has no row yet: the run has not ended its first step.`);
+  if (!names.includes(METRICS))
+    notes.push(`${METRICS} is not there: only what its other files tell is judged.`);
+  else if (!log) notes.push(`${METRICS} has no row yet: the run has not ended its first step.`);
   notes.push(...(log?.notes ?? []));
   return {
     kind: RUN_FOLDER,
@@ -96,15 +100,17 @@ function readMetrics(
   path: string,
   broken: BrokenParts,
   record: ConfigRecord | undefined,
+  watch: Watch,
 ): SeriesReading | undefined {
   const collector = new Collector();
-  readRows(join(path, METRICS), collector, broken, '');
+  const metrics = join(path, METRICS);
+  if (existsSync(metrics)) readRows(metrics, collector, broken, '', watch);
   const evaluations = join(path, 'eval.jsonl');
   if (existsSync(evaluations)) readRows(evaluations, collector, broken, 'eval_');
   if (collector.rows === 0) return undefined;
   // A run of ours is resumed, never begun anew, in its folder.
   const collected = collector.finish().at(-1)!;
-  const timings = join(path, 'timings.jsonl');
+  const timings = join(path, TIMINGS);
   if (existsSync(timings)) addTimings(collected.entries, timings, broken);
   const version = record?.versions.grpo;
   // Supervised training has evaluations with rewards too.
@@ -112,8 +118,14 @@ function readMetrics(
   return seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
 }
 
-function readRows(file: string, collector: Collector, broken: BrokenParts, prefix: string): void {
-  for (const { line, text } of linesOf(file)) {
+function readRows(
+  file: string,
+  collector: Collector,
+  broken: BrokenParts,
+  prefix: string,
+  watch?: Watch,
+): void {
+  for (const { line, text } of linesOf(file, 0, watch)) {
     const value = literal(text.trim());
     const row = isObject(value) ? metricRow(prefixed(value, prefix)) : undefined;
     if (row) collector.add(row, line);

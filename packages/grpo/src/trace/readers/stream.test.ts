@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type StageProgress, Watch } from '../../progress/watch.js';
 import { folderOf, lines, readText, steps } from './files.test.helper.js';
+import { readRun } from './index.js';
+import { linesOf } from './lines.js';
 import { MOST_ENTRIES } from './rows/thinned-log.js';
 
 /** Writes a file of about `megabytes` from rows. */
@@ -60,6 +63,31 @@ describe('a file larger than memory', () => {
     const { entries } = readSmall(path);
     expect(entries).toBeGreaterThan(MOST_ENTRIES / 2);
     expect(entries).toBeLessThanOrEqual(MOST_ENTRIES + 1);
+  });
+
+  it('tells how much of it has been read', async () => {
+    const path = join(folderOf({}), 'm.jsonl');
+    generate(path, 3, (i) => `${JSON.stringify(values(i))}\n`);
+    const { size } = statSync(path);
+    const heard: StageProgress[] = [];
+    await readRun(path, new Watch({ progress: (now) => heard.push(now) }));
+    expect(heard.every(({ stage, total }) => stage === 'reading' && total === size)).toBe(true);
+    expect(heard.map(({ done }) => done)).toEqual([2 ** 20, 2 ** 21, 3 * 2 ** 20, size]);
+  });
+
+  it('may have a line that does not fit: the lines after it are read under their numbers', () => {
+    const path = join(folderOf({}), 'x.log');
+    const line = 'x'.repeat(2 ** 20);
+    generate(path, 48, (i) => (i <= 48 ? line : ''), [
+      '{"step": 1, "loss": 1}\n',
+      '\n{"step": 2, "loss": 2}\n',
+    ]);
+    const found = [...linesOf(path)].map(({ text, ...rest }) => ({ ...rest, length: text.length }));
+    expect(found).toEqual([
+      { line: 1, length: 22 },
+      { line: 2, length: 1000, cut: true },
+      { line: 3, length: 22 },
+    ]);
   });
 
   it('is a trainer_state.json', () => {

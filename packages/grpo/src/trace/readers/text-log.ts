@@ -22,8 +22,8 @@ import { type Hints, mergedHints } from './series/series-of.js';
  *
  * @throws FormatError when no line told any metric
  */
-export function readTextLog({ path, head }: Place, hints: Hints = {}): Reading {
-  return readLines(path, linesOf(path), beginsWithRow(head), hints);
+export function readTextLog({ path, head, watch }: Place, hints: Hints = {}): Reading {
+  return readLines(path, linesOf(path, 0, watch), beginsWithRow(head), hints);
 }
 
 /** The same of the lines of a file, whatever they were before; with `onlyRows` each must be a row. */

@@ -41,7 +41,7 @@ export function readWandb(place: Place): Reading {
   const output = join(files, 'output.log');
   const attempts: (() => Reading)[] = [
     ...(log === undefined ? [] : [() => readLog(join(place.path, log), hints)]),
-    ...(existsSync(output) ? [() => readTextLog(placeOf(output), hints)] : []),
+    ...(existsSync(output) ? [() => readTextLog(placeOf(output, place.watch), hints)] : []),
     () => readSummary(join(files, 'wandb-summary.json'), hints),
   ];
   const problems: string[] = problem === undefined ? [] : [problem];
