@@ -28,6 +28,17 @@ process.exitCode = await dispatch(process.argv.slice(2), {
   stderr: process.stderr,
   debug: process.env.GRPO_DEBUG === '1',
 });
+// What a user's code left behind, such as a timer, may fail when all is done and saved.
+let toldOfRest = false;
+process.on('uncaughtException', async (error) => {
+  process.exitCode ||= EXIT.error;
+  if (toldOfRest) return;
+  toldOfRest = true;
+  const { describeError } = await import('../rewards/describe-error.js');
+  process.stderr.write(
+    `grpo: all is done and saved, but code that was still running ${describeError(error)}\n`,
+  );
+});
 // An ordinary exit would abort: Node sets the terminal back, and takes it for its own error that there is none.
 if (process.exitCode === CAUSES.SIGHUP) process.kill(process.pid, 'SIGHUP');
 // A reward function of an abandoned step may still be at work.

@@ -130,4 +130,19 @@ describe('a run whose reward', () => {
     ]);
     expect(err).toContain('hello\nhello\n');
   });
+
+  it('fails after the end of the run', async () => {
+    const { code, err, saved } = await trainWith(
+      'late',
+      "setInterval(() => { throw new Error('too late'); }, 4000).unref(); setTimeout(() => {}, 9000)",
+      { at: 5 },
+    );
+    expect(err.match(/^grpo: .*$/gm)).toEqual([
+      expect.stringMatching(
+        /^grpo: all is done and saved, but code that was still running threw Error: too late \(.*late\.js:7:\d+\)$/,
+      ),
+    ]);
+    expect(code).toBe(1);
+    expect(saved).toEqual(['step-4']);
+  });
 });

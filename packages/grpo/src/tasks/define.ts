@@ -6,7 +6,7 @@ import { UserError } from '../errors/user-error.js';
 import { each } from '../rewards/each.js';
 import type { CompletionScore, Reward, RewardFunction } from '../rewards/reward.js';
 import type { Message, Prompt, Role } from '../text/message.js';
-import { defaultEvalSize, holdOut, sharedWith } from './hold-out.js';
+import { defaultEvalSize, holdOut, noneLeft, sharedWith } from './hold-out.js';
 import type { Problem, Task } from './task.js';
 
 /**
@@ -128,7 +128,7 @@ function splitRows<Row>(at: string, problems: Problem<Row>[], evalSize = default
     throw new UserError(`${at}: evalSize must be a whole number >= 1, found ${shown(evalSize)}`);
   const split = holdOut(problems, evalSize, keyOf);
   if (split.train.length > 0) return split;
-  throw new UserError(`${at}: holding out ${evalSize} of ${problems.length} rows leaves none to train on`, {
+  throw new UserError(`${at}: ${noneLeft(problems, evalSize, keyOf)}`, {
     hint: 'Give more rows, a lower evalSize, or evalRows.',
   });
 }

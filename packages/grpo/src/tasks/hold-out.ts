@@ -1,3 +1,4 @@
+import { counted } from '../errors/counted.js';
 import { permutation } from '../maths/random.js';
 
 /** Not the run's seed: a row held out in one run must not be trained on in the next, which starts from its model. */
@@ -22,6 +23,16 @@ export function holdOut<Item>(
     .map((i) => items[i]!);
   const taken = new Set(held.map(key));
   return { train: items.filter((item) => !taken.has(key(item))), held };
+}
+
+/** What is wrong where {@link holdOut} leaves nothing to train on. */
+export function noneLeft<Item>(items: readonly Item[], size: number, key: (item: Item) => string): string {
+  const asked = new Set(items.map(key)).size;
+  const copies =
+    asked < items.length
+      ? `: they ask ${counted(asked, 'question')} in all, and copies of what is held out are not trained on`
+      : '';
+  return `holding out ${size} of ${counted(items.length, 'row')} leaves none to train on${copies}`;
 }
 
 /** The items to train on that ask the same as a held-out one. */

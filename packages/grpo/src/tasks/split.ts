@@ -1,7 +1,7 @@
 /** Problems from files: those to train on and those held out. */
 import { EmptyFile, FormatError } from '../errors/format-error.js';
 import { excerpt } from '../errors/printable.js';
-import { defaultEvalSize, holdOut, sharedWith } from './hold-out.js';
+import { defaultEvalSize, holdOut, noneLeft, sharedWith } from './hold-out.js';
 
 /** Where problems come from. */
 export interface ProblemFiles {
@@ -37,7 +37,7 @@ export async function readSplit<Item>(
   const fifth = Math.ceil(items.length / 5);
   const advice =
     fifth < Math.min(size, items.length) ? `task.evalSize=${fifth} holds out a fifth. Or give` : 'Give';
-  throw new EmptyFile(data, `holding out ${size} of ${items.length} rows leaves none to train on`, {
+  throw new EmptyFile(data, noneLeft(items, size, question), {
     hint: `${advice} more rows, or a file of held-out rows in task.evalData.`,
   });
 }

@@ -1,4 +1,4 @@
-import { rmSync, utimesSync } from 'node:fs';
+import { rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { whyNotLoaded, whyOtherLibtorch, whyReplaced } from './fit.js';
 import { inspectLayout, type Layout } from './layout.js';
@@ -12,6 +12,9 @@ describe('whyReplaced', () => {
     expect(whyReplaced(layout)).toBe(
       `the libtorch in ${layout.root} was replaced after the addon was built against its version 2.13.0`,
     );
+    rmSync(layout.stamp.file);
+    symlinkSync(layout.stamp.file, layout.stamp.file);
+    expect(whyReplaced(layout)).toMatch(/, which the addon was built against, cannot be read \(ELOOP: /);
     rmSync(layout.root, { recursive: true });
     expect(whyReplaced(layout)).toContain('is gone');
   });

@@ -1,11 +1,18 @@
-import { existsSync, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import type { Libtorch } from './record.js';
 
 /** Why an addon built against this libtorch must not be loaded now, as the start of a sentence; undefined if it may. */
 export function whyReplaced({ root, version, stamp }: Pick<Libtorch, 'root' | 'version' | 'stamp'>) {
-  if (!existsSync(stamp.file))
-    return `the libtorch ${version} in ${root}, which the addon was built against, is gone`;
-  const { size, mtimeMs } = statSync(stamp.file);
+  const built = `the libtorch ${version} in ${root}, which the addon was built against,`;
+  let found: Stats | undefined;
+  try {
+    found = statSync(stamp.file, { throwIfNoEntry: false });
+  } catch (error) {
+    // Of another user's cache, for one.
+    return `${built} cannot be read (${(error as Error).message})`;
+  }
+  if (!found) return `${built} is gone`;
+  const { size, mtimeMs } = found;
   if (size === stamp.size && mtimeMs === stamp.mtimeMs) return undefined;
   return `the libtorch in ${root} was replaced after the addon was built against its version ${version}`;
 }

@@ -37,7 +37,10 @@ export function sweepTable(axes: readonly Axis[], arms: readonly Arm[]): string 
     ['found', ({ result }) => result.findings[0]],
   ];
   const shown = columns.filter(([, cell]) => arms.some((arm, i) => cell(arm, i) !== undefined));
-  const early = arms.filter(({ because }) => because !== undefined);
+  const early = arms
+    .filter(({ because }) => because !== undefined)
+    .map(({ settings, because }) => `${settings.join(' ')} ended early: ${because}`);
+  if (arms.every(({ result }) => result.steps === 0)) return ['No arm has done a step.', ...early].join('\n');
   return [
     ...alignWithin(
       names,
@@ -45,7 +48,7 @@ export function sweepTable(axes: readonly Axis[], arms: readonly Arm[]): string 
       pageWidth(),
     ),
     '',
-    ...early.map(({ settings, because }) => `${settings.join(' ')} ended early: ${because}`),
+    ...early,
     ...wrap(LEGEND, pageWidth()),
     ...wrap(verdict(arms, differences), pageWidth()),
   ].join('\n');

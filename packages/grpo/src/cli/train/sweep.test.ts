@@ -63,6 +63,18 @@ it('goes on with arms that were not finished, and has all of them in the table',
   });
 });
 
+it('says so when no arm has done a step', async () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'broken.mjs'), "export default () => { throw new Error('no such judge'); };");
+  const sweep = ['--sweep', 'kl.beta=0,0.5', ...SMALL, 'rewards=[{module: broken.mjs}]'];
+  const { code, out } = await grpo(folder, 'train', ...sweep);
+  const end = out.slice(out.indexOf('\nNo arm'));
+  expect(end).toMatch(
+    /^\nNo arm has done a step\.\nkl\.beta=0 ended early: .*no such judge(.*\n)+kl\.beta=0\.5 ended early: (.*\n)+Runs: sweep\n$/,
+  );
+  expect(code).toBe(3);
+});
+
 it('checks the settings of all arms before the first begins', async () => {
   const folder = tempFolder();
   const { code, err } = await grpo(

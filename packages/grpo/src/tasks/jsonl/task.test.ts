@@ -224,7 +224,7 @@ describe('jsonlTask', () => {
     expect(task.train).toHaveLength(rows.filter((row) => !held.has(row.question)).length);
     expect(questions((await load({ data, evalSize: 20 })).eval)).toEqual(questions(task.eval));
     await expect(load({ data, evalSize: 100 })).rejects.toMatchObject({
-      message: `${data}: holding out 100 of 100 rows leaves none to train on`,
+      message: `${data}: holding out 100 of 100 rows leaves none to train on: they ask 90 questions in all, and copies of what is held out are not trained on`,
       hint: expect.stringMatching(/^task\.evalSize=20 holds out a fifth/),
     });
     const single = file('single.jsonl', lines({ question: 'a', answer: 1 }));
@@ -250,13 +250,17 @@ describe('jsonlTask', () => {
   });
 
   it.each([
-    ['one row', 1, '1 of 1 rows'],
-    ['copies of one question', 6, '2 of 6 rows'],
-  ])('needs more than %s', async (_, count, held) => {
+    ['one row', 1, 'holding out 1 of 1 row leaves none to train on'],
+    [
+      'copies of one question',
+      6,
+      'holding out 2 of 6 rows leaves none to train on: they ask 1 question in all, and copies of what is held out are not trained on',
+    ],
+  ])('needs more than %s', async (_, count, what) => {
     const rows = Array.from({ length: count }, () => ({ question: 'a', answer: 1 }));
     const data = file('few.jsonl', lines(...rows));
     await expect(load({ data, evalSize: undefined })).rejects.toMatchObject({
-      message: `${data}: holding out ${held} leaves none to train on`,
+      message: `${data}: ${what}`,
       hint: expect.stringMatching(/^Give more rows/),
     });
   });
