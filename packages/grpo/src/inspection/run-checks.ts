@@ -82,7 +82,11 @@ const MOST = 200;
 /** A demonstration that goes on after a stop string shows an answer that sampling would never finish. */
 function stopCheck({ train, stop }: InspectedRun['task']): InspectionCheck {
   const name = 'stop strings';
-  const shown = train.flatMap(({ demonstration }) => demonstration ?? []).slice(0, MOST);
+  const shown: string[] = [];
+  for (const { demonstration } of train) {
+    if (shown.length === MOST) break;
+    if (demonstration !== undefined) shown.push(demonstration);
+  }
   const log = [`stop strings: ${stop.map((string) => JSON.stringify(string)).join(' ') || 'none'}`];
   if (stop.length === 0 || shown.length === 0)
     return {

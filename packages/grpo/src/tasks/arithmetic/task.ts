@@ -85,8 +85,15 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<A
   function problem({ question, terms }: Expression, forgets?: Forgets): Problem<ArithmeticRow> {
     const answer = String(terms.reduce((sum, term) => sum + term, 0));
     const row: ArithmeticRow = { question, answer };
-    const { work, result } = workColumns(terms, forgets);
-    return { prompt: `${question}=`, row, demonstration: thinkAnswer(work, String(result), format) };
+    return {
+      prompt: `${question}=`,
+      row,
+      // Of thousands of problems, a run asks few for theirs.
+      get demonstration() {
+        const { work, result } = workColumns(terms, forgets);
+        return thinkAnswer(work, String(result), format);
+      },
+    };
   }
 }
 
