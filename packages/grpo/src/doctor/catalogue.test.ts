@@ -23,6 +23,7 @@ const WITHOUT_SOURCE = [
   'B54.clipped',
   'B54.conflict',
   'B54.rate',
+  'B54.ratio',
   'B58.log',
   'B60.memory',
   'B60.memory-log',

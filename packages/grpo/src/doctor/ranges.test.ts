@@ -21,7 +21,10 @@ const HEALTHY: Readonly<Record<string, number>> = {
   grad_norm: 0.3,
   grad_cosine: 0.5,
   step_time: 10,
+  'clip_ratio/region_mean': 0.02,
   'sampling/sampling_logp_difference/mean': 0.01,
+  'sampling/kl': 0.001,
+  'sampling/probability_difference/mean': 0.004,
 };
 
 /** Entries from which on a metric has another level: checks judge the run as a whole, or its end beside its start. */

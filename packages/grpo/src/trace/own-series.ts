@@ -7,5 +7,4 @@ export const ownSeries = (entries: readonly MetricsEntry[]): MetricSeries => ({
   stepsPerEntry: 1,
   rewardDeviation: 'batch',
   rewardIsWeighted: true,
-  hidesNotFinite: false,
 });

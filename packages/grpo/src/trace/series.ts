@@ -30,6 +30,4 @@ export interface MetricSeries {
   rewardDeviation?: 'groups' | 'batch';
   /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */
   rewardIsWeighted?: boolean;
-  /** Whether NaN losses were replaced before they were logged. */
-  hidesNotFinite?: boolean;
 }

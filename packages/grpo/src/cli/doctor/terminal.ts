@@ -80,20 +80,23 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
   ];
 }
 
-/** The other findings, each in a line or two, as many as have room. */
+/** The other findings, each in a line or two: those that are wrong by themselves, and of the rest as many as have room. */
 function sectionLines(sections: readonly Section[], width: number, room: number): string[] {
   const lines: string[] = [];
-  let left = 0;
-  for (const { title, findings } of sections) {
+  const left: string[] = [];
+  for (const { title, findings, brief } of sections) {
     for (const [i, item] of findings.entries()) {
       const head = i === 0 ? [...(lines.length > 0 ? [''] : []), `${title}:`] : [];
       const more = [...head, ...briefLines(item, width)];
-      // The last line is kept for the count of what is left.
-      if (left === 0 && lines.length + more.length < room) lines.push(...more);
-      else left++;
+      // What is wrong by itself is told whatever it takes. The last line is kept for the names of what is left.
+      const isOwn = !brief || item.finding.severity === 'fail';
+      if (isOwn || (left.length === 0 && lines.length + more.length < room)) lines.push(...more);
+      else left.push(item.finding.code);
     }
   }
-  return left === 0 ? lines : [...lines, `${left} more: --json and --html have all.`];
+  return left.length === 0
+    ? lines
+    : [...lines, ...wrap(`${left.length} more (${left.join(', ')}): --json and --html have all.`, width)];
 }
 
 /** A finding with all that is known of it. */

@@ -194,12 +194,23 @@ export class RunCourse {
     return gain && this.of('reward')!.end >= (gain.from + gain.to) / 2 ? gain : undefined;
   }
 
+  /** How much a metric gained from its start to its best, where that is beyond its noise. */
+  gainOf(name: string): Shift | undefined {
+    return gainOf(this.metric(name));
+  }
+
+  /** Metrics of the single reward functions: those named for the answer, and the others. */
+  get functions(): { answers: readonly string[]; others: readonly string[] } {
+    const names = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
+    const rewards = [...names].filter((name) => /^rewards\/.+\/mean$/.test(name));
+    const isAnswer = (name: string) => ANSWER.test(name);
+    return { answers: rewards.filter(isAnswer), others: rewards.filter((name) => !isAnswer(name)) };
+  }
+
   /** Whether it learnt: a reward for the answer rose beyond its noise; where none is named so, the total. */
   get learnt(): boolean {
-    const names = new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
-    const answers = [...names].filter((name) => /^rewards\/.+\/mean$/.test(name) && ANSWER.test(name));
-    const judged = answers.length > 0 ? answers.map((name) => this.metric(name)) : [this.of('reward')];
-    return judged.some((course) => gainOf(course) !== undefined);
+    const { answers } = this.functions;
+    return (answers.length > 0 ? answers : [METRICS.reward.name]).some((name) => this.gainOf(name));
   }
 
   /**

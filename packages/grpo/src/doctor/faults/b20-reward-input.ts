@@ -170,7 +170,11 @@ export const b20: Fault = {
         if (!isBlind) return pass(measured);
         // Groups that are all right are flat, too.
         const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.areRight(measured.flat);
-        return isLearnt ? inform(measured, evidence) : warn(measured, evidence);
+        if (isLearnt) return inform(measured, evidence);
+        // A reward that is as rare as groups that differ comes from those.
+        const rest = 1 - measured.flat;
+        const isRare = rest > 0 && !measured.isFixed && rewards.every((reward) => reward <= rest);
+        return isRare ? pass(measured) : warn(measured, evidence);
       },
       says: (m) =>
         m.isOther

@@ -41,3 +41,38 @@ testLogCheck('B26.log', [
     verdict: 'pass',
   },
 ]);
+
+const noisy = (level: (i: number) => number) => times(120, (i) => level(i) + 0.01 * ((i * 7) % 5));
+const form = noisy((i) => Math.min(1, i / 30));
+
+testLogCheck('B26.other', [
+  {
+    name: 'form up, answers where they were',
+    metrics: {
+      reward: form.map((value) => value + 0.2),
+      'rewards/format/mean': form,
+      'rewards/accuracy/mean': noisy(() => 0.2),
+    },
+    verdict: 'warn',
+    evidence: { text: 'format' },
+    measured: { by: 'format', answers: 'accuracy' },
+  },
+  {
+    name: 'answers up, too',
+    metrics: {
+      reward: form.map((value) => 1.5 * value),
+      'rewards/format/mean': form,
+      'rewards/accuracy/mean': form.map((value) => value / 2),
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'answers that are known already',
+    metrics: {
+      reward: form.map((value) => value + 0.9),
+      'rewards/format/mean': form,
+      'rewards/accuracy/mean': noisy(() => 0.9),
+    },
+    verdict: 'pass',
+  },
+]);

@@ -1,11 +1,17 @@
 import { slope } from '../../maths/trend.js';
 import { CANARY } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
+import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { rewardNames } from '../log-view.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
-import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
+
+/** A reward for the answer from which little is left to learn. */
+const KNOWN = 0.8;
+
+const shortName = (metric: string) => metric.replace(/^rewards\/|\/mean$/g, '');
 
 export const b26: Fault = {
   code: 'B26',
@@ -67,6 +73,45 @@ export const b26: Fault = {
       },
       says: () =>
         'The total reward rises while the reward for the answer falls: the policy earns it with something else.',
+    }),
+    logCheck({
+      code: 'B26.other',
+      title: 'What the reward gains is gained by answers, too',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 8,
+      rank: 4,
+      threshold: `over ${ENOUGH_STEPS} steps or more, the total reward rises beyond its noise for good, another reward rises, and none named for the answer does, which are below ${KNOWN} at the end`,
+      sources: ['huggingface/open-r1#255'],
+      why: 'A format is learnt in tens of steps; after a hundred the answers should follow.',
+      remedy:
+        'Look whether groups have any right answer: if few have, the task is too hard for the model, so train on examples first or take easier problems. Reward the rest only where the answer is right.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The evaluation: right answers on held-out problems, before and after.',
+      proofs: [],
+      needs: ['reward'],
+      test({
+        course,
+      }): Outcome<{ steps: number; gained: number; by: string; answers: string; answer: number }> {
+        const { answers, others } = course.functions;
+        if (answers.length === 0 || others.length === 0)
+          return notApplicable('a reward named for the answer, and another');
+        if (!course.isLong) return notApplicable(`${ENOUGH_STEPS} steps`);
+        const gain = course.lastingGain;
+        const paid = others.filter((name) => course.gainOf(name));
+        const ends = answers.map((name) => course.metric(name)?.end ?? 0);
+        const measured = {
+          steps: course.steps,
+          gained: gain ? gain.to - gain.from : 0,
+          by: paid.map(shortName).join(', '),
+          answers: answers.map(shortName).join(', '),
+          answer: Math.max(...ends),
+        };
+        if (!gain || paid.length === 0 || course.learnt || measured.answer >= KNOWN) return pass(measured);
+        return warn(measured, [{ step: gain.step, text: shortName(paid[0]!), values: { value: gain.to } }]);
+      },
+      says: (m) =>
+        say`The reward gained ${m.gained} in ${m.steps} steps by ${quote(m.by)} alone; ${quote(m.answers)} stands at ${m.answer}, within its noise: the form is learnt, the task is not.`,
     }),
   ],
 };

@@ -8,6 +8,16 @@ testLogCheck('B39.log', [
   { name: 'usual between two engines', metrics: { [gap]: times(4, 0.02) }, verdict: 'pass' },
 ]);
 
+testLogCheck('B39.kl', [
+  { name: 'large', metrics: { 'sampling/kl': times(4, 0.35) }, verdict: 'warn' },
+  { name: 'usual', metrics: { 'sampling/kl': times(4, 0.001) }, verdict: 'pass' },
+]);
+
+testLogCheck('B39.probability', [
+  { name: 'large', metrics: { 'sampling/probability_difference/mean': times(4, 0.27) }, verdict: 'warn' },
+  { name: 'usual', metrics: { 'sampling/probability_difference/mean': times(4, 0.005) }, verdict: 'pass' },
+]);
+
 testStepCheck('B39.gap', [
   { name: 'in float32', plant: off(1e-3), verdict: 'warn' },
   { name: 'in bfloat16', plant: all(off(1e-3), half), verdict: 'pass' },

@@ -47,6 +47,15 @@ testLogCheck('B54.gradient', [
   },
 ]);
 
+testLogCheck('B54.ratio', [
+  { name: 'most tokens', metrics: { 'clip_ratio/region_mean': times(12, 0.8) }, verdict: 'warn' },
+  {
+    name: 'a few, and one bad entry',
+    metrics: { 'clip_ratio/region_mean': [...times(9, 0.02), 0.9] },
+    verdict: 'pass',
+  },
+]);
+
 testLogCheck('B54.clipped', [
   {
     name: 'always',

@@ -12,6 +12,8 @@ import { percent, say } from '../sentence.js';
 const OPPOSED = -0.1;
 /** The entropy of a policy that has one answer for each prompt, to that of its start. */
 const COLLAPSED = 0.02;
+/** Share of clipped tokens from which most teach nothing. */
+const MOSTLY_CLIPPED = 0.5;
 /** A gradient norm that runs away, to that of the start. */
 const RUNAWAY = 5;
 
@@ -163,6 +165,33 @@ export const b54: Fault = {
         m.isLasting
           ? say`The gradient norm grew from ${m.usual} to ${m.worst} at step ${m.step} and stayed there.`
           : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual}), and came back.`,
+    }),
+    logCheck({
+      code: 'B54.ratio',
+      title: 'Most tokens stay within the clip of the ratio',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 4,
+      rank: 9,
+      threshold: 'a share of clipped tokens of at most 0.5 in the median of 8 entries or more',
+      sources: [],
+      why: 'Healthy runs clip a few per cent of the tokens, those with sequence ratios and their small bounds some 15 %.',
+      remedy:
+        'Look at the gap between sampler and trainer first: stale weights, another temperature, or wrong old log-probs. Else make fewer updates from each rollout, or lower the learning rate.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles:
+        'The ratios of the first update of a step: they are 1 where the old log-probs are those of the policy.',
+      proofs: [],
+      needs: ['clip_ratio/region_mean'],
+      test(log) {
+        const shares = withoutNaN(log.column('clip_ratio/region_mean'));
+        if (shares.length < 8) return notApplicable('8 entries');
+        const measured = { entries: shares.length, share: median(shares) };
+        return measured.share > MOSTLY_CLIPPED ? warn(measured) : pass(measured);
+      },
+      ranges: () => [{ metric: 'clip_ratio/region_mean', high: MOSTLY_CLIPPED }],
+      says: (m) =>
+        say`The ratio of ${percent(m.share)} of the tokens is clipped: the policy is far from the one that it is compared with, and most tokens teach nothing.`,
     }),
     logCheck({
       code: 'B54.clipped',

@@ -137,7 +137,7 @@ export const b61: Fault = {
         const isFar = (to >= TIMES * from || from >= TIMES * to) && beyond >= BEYOND_NOISE;
         const reward = log.course.of('reward');
         const gained = reward ? reward.end - reward.start : 0;
-        if (!isFar || gained >= log.course.rewardUnit) return pass({ from, to });
+        if (!isFar || (reward && gained >= log.course.rewardUnit)) return pass({ from, to });
         const levels = reward && { start: reward.start, end: reward.end };
         return warn(
           {
@@ -158,7 +158,7 @@ export const b61: Fault = {
         const reward = m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`;
         return m.to > m.from
           ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (half of it by step ${m.step})${reward}: long for nothing. ${m.moved}`
-          : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (step ${m.step})${reward}: one short answer for everything, which the reward pays. ${m.moved}`;
+          : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (step ${m.step})${reward}: ${m.end === undefined || m.end < m.start! ? 'blank or nearly, as when the end token, the template or the weights of the sampler are wrong' : 'one short answer for everything, which the reward pays'}. ${m.moved}`;
       },
     }),
   ],

@@ -1,4 +1,5 @@
 import { largest, withoutNaN } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
@@ -36,11 +37,15 @@ export const b62: Fault = {
         if (!reward || !course.isLong) return notApplicable(`${ENOUGH_STEPS} steps`);
         const kl = course.of('kl');
         const rates = withoutNaN(log.column('learning_rate'));
+        if (rates.length > 0 && largest(rates) === 0 && !log.isRounded('learning_rate'))
+          return notApplicable('a learning rate above 0');
+        const logged = withoutNaN(log.column('kl'));
         const measured = {
           steps: course.steps,
           start: reward.start,
           end: reward.end,
-          ...(kl && { kl: kl.end }),
+          // As it is printed: its course has a floor.
+          ...(kl && { kl: median(logged.slice(-Math.ceil(logged.length / 8))) }),
           ...(rates.length > 0 && { rate: largest(rates) }),
         };
         const isStill = !course.gain && !course.collapse && !course.isHigh;

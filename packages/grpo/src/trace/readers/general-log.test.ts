@@ -26,6 +26,61 @@ describe('lines of names and numbers', () => {
     expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl');
   });
 
+  it('stand below the heading of their step, NaN and lengths among them', async () => {
+    const block = (step: number) =>
+      `Iteration ${step}/60\n│ reward │ 0.3258 │\n│ Completion length │ 220.1 │\n  loss: nan\n  mean_length: 210.3, lr: 0.0\n  throughput: 99\n`;
+    const reading = await readText('a.log', block(1) + block(2));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(reading.series!.lastStep).toBe(60);
+    expect(column(reading, 'loss')).toEqual([Number.NaN, Number.NaN]);
+    expect(column(reading, 'learning_rate')).toEqual([0, 0]);
+    expect(column(reading, 'completions/mean_length')[0]).toBeGreaterThan(200);
+    expect(column(reading, 'throughput')).toEqual([undefined, undefined]);
+  });
+
+  it.each(['rollout: 64 prompts x 8 samples, 512 completions in 10.9s', 'Sampling batch 128 prompts'])(
+    'take no step from a number of things: %s',
+    async (line) => {
+      const block = (step: number) =>
+        `=== Update ${step} ===\n${line}\nupdate: loss=0.5 kl=0.1 grad_norm=0.2\n`;
+      const reading = await readText('a.log', block(1) + block(2) + block(3));
+      expect(steps(reading)).toEqual([1, 2, 3]);
+    },
+  );
+
+  it('stand at bars within bars, each counted by itself', async () => {
+    const inner = (episode: number) =>
+      [1, 2].map(
+        (i) =>
+          `Episode [1/1]: 50%|██ | ${episode}/9 [00:01<00:01]\nTrain epoch [1/1]: 50%|██ | ${i}/2 [00:01<00:01, loss=0.5, reward=0.${episode}]\n`,
+      );
+    const reading = await readText('a.log', [...inner(1), ...inner(2), ...inner(3)].join(''));
+    expect(steps(reading)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.1, 0.2, 0.2, 0.3, 0.3]);
+  });
+
+  it.each([
+    ['[071] mean reward 0.42 (max 1.000), loss nan', { reward: 0.42, loss: Number.NaN }],
+    ['step 3 | r1_accuracy_reward_func mean 0.400, loss 0.1', { 'rewards/r1_accuracy/mean': 0.4, loss: 0.1 }],
+    ['step 3 | KL散度 kl: 5.6 | loss 0.1', { kl: 5.6, loss: 0.1 }],
+  ])('are found in %s', async (line, values) => {
+    expect((await readText('a.log', `${line}\n`)).series!.entries[0]!.values).toMatchObject(values);
+  });
+
+  it('of prime-rl’s trainer have no reward and are GRPO’s', async () => {
+    const line =
+      '09:00:13 SUCCESS Step 1 | Time: 12.84s | Loss: 0.0026 | Entropy: 0.5903 | Mismatch KL: 0.0010 | Grad. Norm: 0.1252 | LR: 1.00e-06\n';
+    const reading = await readText('a.log', line);
+    expect(reading.isGrpo).toBe(true);
+    expect(column(reading, 'sampling/kl')).toEqual([0.001]);
+  });
+
+  it('are no header of a table, though their words are metrics', async () => {
+    const iter = (i: number) => `Iter ${i}: Val loss -0.00000001, Val total_rewards_mean 0.003, Val kl 0.1\n`;
+    const reading = await readText('a.log', iter(1) + iter(2) + iter(3));
+    expect(reading.broken.count).toBe(0);
+  });
+
   it('have a NaN behind a step and a colon', async () => {
     const text =
       'Iter 1: Train loss nan, Total rewards mean 0.500, KL nan\nIter 2: Train loss nan, Total rewards mean 0.250, KL nan\n';

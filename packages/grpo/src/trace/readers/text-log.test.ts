@@ -139,7 +139,7 @@ describe('JSON Lines of metrics', () => {
       learning_rate: expect.closeTo(1e-6, 12),
       'completions/mean_length': 250,
       'completions/clipped_ratio': 0.1,
-      'training/rollout_probs_diff_mean': 0.004,
+      'sampling/probability_difference/mean': 0.004,
       'actor/ppo_kl': 0.0002,
       eval_reward: 0.55,
     });
@@ -165,7 +165,7 @@ describe('JSON Lines of metrics', () => {
       entropy: 0.7,
       reward: 0.31,
       frac_reward_zero_std: 0.375,
-      'mismatch_kl/all/mean': 0.002,
+      'sampling/kl': 0.002,
     });
   });
 
@@ -216,7 +216,6 @@ describe('JSON Lines of metrics', () => {
     expect(reading.series).toMatchObject({
       stepsPerEntry: 1,
       rewardDeviation: 'batch',
-      hidesNotFinite: false,
     });
     expect(column(reading, 'loss')).toEqual([Number.NaN]);
   });

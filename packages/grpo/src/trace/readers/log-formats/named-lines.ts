@@ -4,6 +4,7 @@ import type { Line } from '../lines.js';
 import { producerOf } from '../producers/index.js';
 import { unknown } from '../producers/others.js';
 import { Collector } from '../rows/collector.js';
+import { commonName } from '../rows/metric-names.js';
 import { isMetricName } from '../rows/metric-row.js';
 import { type Head, type NamedNumber, namedLine } from '../rows/named-numbers.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
@@ -14,11 +15,12 @@ import type { LogFormat } from './log-format.js';
 /** Longer lines are text. */
 const MOST_CHARACTERS = 20_000;
 /** What a line of numbers has in it, found quickly. */
-const LOOKS_TELLING = /[:=|│]|step|loss|reward/i;
+const LOOKS_TELLING = /[:=|│┃]|step|loss|reward|iter|update|episode|epoch|rollout|batch/i;
+const HAS_NUMBER = /\d|\b(?:nan|inf)/i;
 /** Rows of dicts are read as such. */
 const IS_DICT = /\{\s*['"]/;
-/** A progress bar, whose own numbers may stand behind it: `12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
-const BAR = /\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
+/** A progress bar, whose own numbers may stand behind it: `Epoch: 12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
+const BAR = /([^%]*?)\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 
 /** The step that is being told. */
 interface Block {
@@ -40,7 +42,8 @@ export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
-  readonly #bar = { before: 0, done: 0 };
+  /** By the words before them: bars may stand within each other. */
+  readonly #bars = new Map<string, { before: number; done: number }>();
   /** Whether metrics stand at something that is shorter than an epoch. */
   #hasSteps = false;
   hints: Hints = {};
@@ -51,12 +54,17 @@ export class NamedLines implements LogFormat {
   }
 
   take({ line, text }: Line): void {
-    if (text.length > MOST_CHARACTERS || IS_DICT.test(text) || !/\d/.test(text) || !LOOKS_TELLING.test(text))
+    if (
+      text.length > MOST_CHARACTERS ||
+      IS_DICT.test(text) ||
+      !HAS_NUMBER.test(text) ||
+      !LOOKS_TELLING.test(text)
+    )
       return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
     // A bar's own numbers may tell the step that they are of.
-    const head = bar && told?.unit !== 'step' ? this.#barHead(Number(bar[1])) : told;
+    const head = bar && told?.unit !== 'step' ? this.#barHead(bar[1]!, Number(bar[2])) : told;
     const telling = numbers.filter(({ name }) => isMetricName(name));
     const isMean = telling.length > 0 && telling.every(({ name }) => MEAN.test(name));
     // What sums up an epoch is no step.
@@ -66,8 +74,13 @@ export class NamedLines implements LogFormat {
       if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
         this.#open(head, line);
       if (telling.length > 0) this.#add(numbers, epoch, true);
-    } else if (!head && telling.length > 0 && this.#block?.head && !this.#block.whole)
-      this.#add(telling, epoch, false);
+    } else if (!head && this.#block?.head && !this.#block.whole)
+      // Below the heading of a step stands what it came to, and speeds and sizes as well.
+      this.#add(
+        numbers.filter(({ name }) => isMetricName(name) || commonName(name) !== undefined),
+        epoch,
+        false,
+      );
     else if (!head && telling.length > 1) {
       if (!this.#continues(line, numbers)) this.#open(undefined, line);
       this.#add(numbers, epoch, true);
@@ -93,10 +106,13 @@ export class NamedLines implements LogFormat {
   }
 
   /** The step by a bar; another bar that begins anew goes on where the one before it ended. */
-  #barHead(done: number): Head {
-    if (done < this.#bar.done) this.#bar.before += this.#bar.done;
-    this.#bar.done = done;
-    return { unit: 'step', step: this.#bar.before + done };
+  #barHead(label: string, done: number): Head {
+    const words = label.replace(/\d+/g, '');
+    const bar = this.#bars.get(words) ?? { before: 0, done: 0 };
+    this.#bars.set(words, bar);
+    if (done < bar.done) bar.before += bar.done;
+    bar.done = done;
+    return { unit: 'step', step: bar.before + done };
   }
 
   #open(head: Head | undefined, line: number): void {

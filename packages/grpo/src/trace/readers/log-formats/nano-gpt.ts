@@ -56,7 +56,6 @@ const PARTS = /pg_loss=([-+\w.]+), (?:kl|kl_penalty)=([-+\w.]+), total=([-+\w.]+
 const producer: Producer = {
   ...unknown,
   name: 'nano_gpt',
-  meaning: () => ({ hidesNotFinite: false }),
 };
 
 export class NanoGpt implements LogFormat {

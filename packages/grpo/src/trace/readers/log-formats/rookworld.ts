@@ -71,7 +71,7 @@ export class Rookworld implements LogFormat {
     producer: {
       ...unknown,
       name: 'rookworld',
-      meaning: () => ({ rewardDeviation: 'groups' as const, hidesNotFinite: false }),
+      meaning: () => ({ rewardDeviation: 'groups' as const }),
     },
     declared: this.#declared,
   };

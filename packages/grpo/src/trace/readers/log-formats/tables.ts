@@ -149,7 +149,11 @@ function headerOf(text: string): Header | undefined {
   return undefined;
 }
 
-const isNoName = (name: string) => numberOf(name) !== undefined || name.length > 200 || /[{}=]/.test(name);
+/** A number, or what ends in one: `Val loss 0.3`, `1:`. */
+const ENDS_IN_NUMBER = /(?:^|\s)[-+]?\d*\.\d+[,;:]?$|^[-+]?\d+[,;:]$/;
+
+const isNoName = (name: string) =>
+  numberOf(name) !== undefined || ENDS_IN_NUMBER.test(name) || name.length > 200 || /[{}=]/.test(name);
 
 /** W&B's page writes `run - train/reward`, and beside it the extremes of what it drew as one point. */
 function columnOf(text: string): Column {

@@ -25,5 +25,5 @@ export const areal: Producer = {
     }
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };

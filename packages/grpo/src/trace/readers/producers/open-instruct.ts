@@ -20,6 +20,7 @@ export const openInstruct: Producer = {
     'val/sequence_lengths': 'completions/mean_length',
     'val/sequence_lengths_min': 'completions/min_length',
     'val/sequence_lengths_max': 'completions/max_length',
+    'val/avg_group_std': 'reward_std',
     'eval/scores': 'eval_reward',
   },
   derive(values) {
@@ -27,5 +28,5 @@ export const openInstruct: Producer = {
     if (stopped !== undefined) values['completions/clipped_ratio'] = 1 - stopped;
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };

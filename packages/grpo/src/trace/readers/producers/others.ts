@@ -35,7 +35,7 @@ export const cs336: Producer = {
     meanOf(values, 'eval_reward', ['eval_rewards/answer/mean']);
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };
 
 const both = (name: string) => [`${name}_f`, `${name}_h`];
@@ -66,7 +66,7 @@ export const grpoDual: Producer = {
     meanOf(values, 'completions/clipped_ratio', both('trunc_frac'));
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
   declares: () => ({ kl: { estimator: 'k3' }, objective: { ratio: 'sequence' } }),
 };
 
@@ -78,6 +78,7 @@ export const tinker: Producer = {
     'env/all/reward/total': 'reward',
     'optim/entropy': 'entropy',
     'optim/lr': 'learning_rate',
+    'optim/kl_sample_train_v2': 'sampling/kl',
     'env/all/ac_tokens_per_turn': 'completions/mean_length',
     'time/total': 'step_time',
   },
@@ -109,7 +110,7 @@ export const forge: Producer = {
     [/^reward\/evaluate_response\/std_(?!total_)(.+)_reward$/, 'rewards/$1/std'],
   ],
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
   declares: () => ({ kl: { estimator: 'k3' } }),
 };
 

@@ -9,5 +9,5 @@ export const ours: Producer = {
     [/^eval_greedy\/rewards\/(.+)\/mean$/, 'eval_rewards/$1/mean'],
   ],
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', rewardIsWeighted: true, hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch', rewardIsWeighted: true }),
 };

@@ -9,7 +9,10 @@ export const primeRl: Producer = {
     ),
   names: {
     // Of its console.
-    'Mismatch KL': 'mismatch_kl/mean',
+    'Mismatch KL': 'sampling/kl',
+    'mismatch_kl/mean': 'sampling/kl',
+    'mismatch_kl/all/mean': 'sampling/kl',
+    'Seq. Length': 'completions/mean_length',
     Time: 'time/step',
     'loss/mean': 'loss',
     'loss/all/mean': 'loss',
@@ -41,5 +44,5 @@ export const primeRl: Producer = {
     }
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };

@@ -26,5 +26,5 @@ export const skyRl: Producer = {
     'timing/step': 'step_time',
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };

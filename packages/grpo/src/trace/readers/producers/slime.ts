@@ -27,5 +27,5 @@ export const slime: Producer = {
     'perf/step_time': 'step_time',
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false, countsFrom: 0 }),
+  meaning: () => ({ rewardDeviation: 'batch', countsFrom: 0 }),
 };

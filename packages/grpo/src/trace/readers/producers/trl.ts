@@ -26,11 +26,7 @@ export const trl: Producer = {
   names,
   patterns,
   averages: true,
-  meaning: (entries) => ({
-    ...rewardDeviation(entries),
-    // The Trainer's default; a NaN in the log shows that it was turned off.
-    hidesNotFinite: !entries.some(({ values }) => Number.isNaN(values.loss)),
-  }),
+  meaning: rewardDeviation,
   declares: (entries) => {
     const has = (name: string) => entries.some(({ values }) => values[name] !== undefined);
     // Others write reward_std too; these only TRL does.

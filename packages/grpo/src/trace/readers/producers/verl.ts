@@ -21,6 +21,9 @@ export const verl: Producer = {
     'response_length/min': 'completions/min_length',
     'response_length/max': 'completions/max_length',
     'response_length/clip_ratio': 'completions/clipped_ratio',
+    'training/rollout_probs_diff_mean': 'sampling/probability_difference/mean',
+    'rollout_corr/kl': 'sampling/kl',
+    'mismatch/mismatch_kl': 'sampling/kl',
     'timing_s/step': 'step_time',
     'perf/total_num_tokens': 'step_tokens',
   },
@@ -33,7 +36,12 @@ export const verl: Producer = {
     const { 'critic/advantages/min': lowest, 'critic/advantages/max': highest } = values;
     if (lowest !== undefined && highest !== undefined)
       values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);
+    // Of rLLM: numbers of groups.
+    const of = (what: string) => values[`batch/solve_${what}`];
+    const [none, some, all] = [of('none'), of('partial'), of('all')];
+    if (none !== undefined && some !== undefined && all !== undefined)
+      values.frac_reward_zero_std ??= (none + all) / (none + some + all);
   },
   averages: false,
-  meaning: () => ({ rewardDeviation: 'batch', hidesNotFinite: false }),
+  meaning: () => ({ rewardDeviation: 'batch' }),
 };

@@ -68,6 +68,10 @@ const NAMES = {
     'output_tokens',
     'resp_len',
     'comp_len',
+    'generated_tokens',
+    'gen_tokens_sample',
+    'completion_lengths',
+    'lengths',
     'seq_len',
     'sequence_length',
     'length',
@@ -112,6 +116,7 @@ const NAMES = {
     'std_advantages',
     'std_adv',
   ],
+  'sampling/kl': ['generation_kl_error', 'gen_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
   epoch: ['epoch', 'ep_frac'],
 } as const;
 
@@ -131,7 +136,7 @@ const PLAIN =
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
 /** Of rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`. */
-const BY_FUNCTION = /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward)$/;
+const BY_FUNCTION = /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?)$/;
 const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 const EVALUATION = /^(?:eval|val|valid|validation|test)[/_ ]+(.+)$/i;

@@ -1,5 +1,5 @@
 /** Numbers with their names in a line of text: `step:3 - actor/entropy:0.4`, `Step 3 | Loss 0.1`, `mean_ret=-6.5, std=1.8`. */
-import { numberOf } from './metric-row.js';
+import { isMetricName, numberOf } from './metric-row.js';
 
 /** A number, or a list of them, with its name. */
 export interface NamedNumber {
@@ -29,7 +29,7 @@ export interface NamedLine {
 const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
   ['step', /^(global|train|training|optimizer|grpo)[ _]?steps?$/i],
   ['step', /^_?steps?$/i],
-  ['iteration', /^(iteration|iter)$/i],
+  ['iteration', /^(iteration|iter|it)$/i],
   ['rollout', /^rollout$/i],
   ['update', /^update$/i],
   ['episode', /^(episode|ep)$/i],
@@ -38,7 +38,9 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
 ];
 const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
 const HEAD =
-  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|rollout|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+/** The words behind a number, up to a sign or the next number. */
+const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
 const FRACTION = /[[(](\d+)\/(\d+)[\])]/;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
@@ -47,10 +49,7 @@ const PAIR = new RegExp(
   'gi',
 );
 /** The next name and number of `loss 0.0123 reward 0.5`, between bars or commas. */
-const NEXT = new RegExp(
-  String.raw`\s*([A-Za-z_][A-Za-z_./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?(?=\s|$)`,
-  'iy',
-);
+const NEXT = new RegExp(String.raw`\s*([A-Za-z_][\w./@ -]{0,60}?)\s+(${NUMBER})\s?(%|ms|s)?(?=\s|$)`, 'iy');
 /** Deviation behind a number: `± 0.2`, `(+/- 0.2)`. */
 const AROUND = new RegExp(String.raw`\s*\(?\s*(?:±|\+/?-)\s*(?:${NUMBER})(?:\s*\))?`, 'gi');
 const STATISTIC = String.raw`(?:mean|avg|average|std|stdev|min|max|median)\s*[=: ]\s*(?:${NUMBER})`;
@@ -63,6 +62,11 @@ const LIST = new RegExp(
   String.raw`(?<!\w)([A-Za-z_][\w ]{0,60}?)\s?[:=]\s*\[((?:\s*(?:${NUMBER})\s*,)+\s*(?:${NUMBER})\s*,?\s*)\]`,
   'gi',
 );
+
+/** What is said of the number before it: `0.42 (max 1.0)`. */
+const REMARK = /(?<=\d)\s*\([^()]*\)/g;
+/** What stands before the first name: `: `, `[071] `, `• `. */
+const MARK = /^\s*(?::|\[\d+\]|[•*▶-](?=\s))/;
 
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
@@ -93,7 +97,8 @@ export function namedLine(text: string): NamedLine {
       return '|';
     },
   );
-  for (const segment of left.split(/[|,;\t]| - /)) addAll(numbers, segment.replace(/^\s*:/, '').trimEnd());
+  for (const segment of left.replace(REMARK, '').split(/[|,;\t]| - /))
+    addAll(numbers, segment.replace(MARK, '').trimEnd());
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
 }
 
@@ -131,22 +136,36 @@ function withoutCells(text: string, into: NamedNumber[]): string {
 }
 
 /** The name before a number, without words of the sentence that it stands in. */
-const shortName = (text: string) => text.trim().replace(SENTENCE, '');
+const shortName = (text: string) => text.trim().replace(OTHER_SCRIPT, '').replace(SENTENCE, '');
+
+/** The name in words of another script, before the same in Latin letters: `损失 loss`. */
+const OTHER_SCRIPT = /^(?:\S*[^\x20-\u024f]\S*\s+)+(?=[a-z])/i;
 
 const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of|done|saved|finished)\s+)+/i;
 
 /** Words that mark a sentence, not a row of names and numbers: `reward 3 of 5 samples`. */
 const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
 
+/** Whether a number is that of things, `batch 128 prompts`, `rollout: 64 prompts x 8`, and not of a step, `step 64 loss 0.1`. */
+function isCount(unit: string, behind: string): boolean {
+  if (!/rollout|batch/i.test(unit)) return false;
+  const words = WORDS.exec(behind)?.[1];
+  return words !== undefined && !isMetricName(words);
+}
+
 /** The line's place in the run, and the line without it. */
 function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
   const heads: (Head & { rank: number })[] = [];
-  const rest = text.replace(HEAD, (_, words: string, step: string, last: string | undefined) => {
-    const rank = UNITS.findIndex(([, pattern]) => pattern.test(words.trim()));
-    const lastStep = last === undefined ? {} : { lastStep: Number(last) };
-    heads.push({ rank, unit: UNITS[rank]![0], step: Number(step), ...lastStep });
-    return '|';
-  });
+  const rest = text.replace(
+    HEAD,
+    (all, words: string, step: string, last: string | undefined, at: number) => {
+      if (isCount(words, text.slice(at + all.length))) return all;
+      const rank = UNITS.findIndex(([, pattern]) => pattern.test(words.trim()));
+      const lastStep = last === undefined ? {} : { lastStep: Number(last) };
+      heads.push({ rank, unit: UNITS[rank]![0], step: Number(step), ...lastStep });
+      return '|';
+    },
+  );
   const epoch = heads.find(({ unit }) => unit === 'epoch')?.step;
   const surest = heads.sort((a, b) => a.rank - b.rank)[0];
   const fraction = surest && surest.unit !== 'epoch' ? null : FRACTION.exec(rest);

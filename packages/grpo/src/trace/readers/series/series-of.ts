@@ -98,7 +98,8 @@ function takenNote({ taken }: Renaming): string[] {
   return [`Taken for metrics of GRPO: ${other.map(([name, common]) => `${name} as ${common}`).join(', ')}.`];
 }
 
-const GRPO = /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio/;
+const GRPO =
+  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\//;
 
 /** What only GRPO or its relatives have, where other training has a reward, too. */
 const GROUPS = /^(completions\/|frac_reward_zero_std$|kl$|rewards\/)/;

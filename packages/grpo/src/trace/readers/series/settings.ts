@@ -75,7 +75,6 @@ export function meaningOf(
         steps >= 1 &&
         (value.text('logging_strategy') ?? 'steps') === 'steps' && { stepsPerEntry: steps }),
       ...(last !== undefined && last > 0 && { lastStep: last }),
-      ...present({ hidesNotFinite: value.flag('logging_nan_inf_filter') }),
     },
   };
 }
