@@ -48,6 +48,23 @@ describe('evaluate', () => {
     ]);
   });
 
+  it.each([
+    [() => undefined, 'returned undefined, expected true or false'],
+    [() => 0.5, 'returned 0.5, expected true or false'],
+    [
+      () => {
+        throw new Error('no key');
+      },
+      /threw Error: no key \(.*evaluate\.test\./,
+    ],
+  ])('takes true and false alone from isCorrect: %s', async (isCorrect, message) => {
+    const task = stubTask({ isCorrect: isCorrect as unknown as () => boolean });
+    await expect(evaluate(await tinyModel(), task, options, SEED)).rejects.toThrow(message);
+    await expect(evaluate(await tinyModel(), task, options, SEED)).rejects.toThrow(
+      'task stub: isCorrect, of the completion',
+    );
+  });
+
   it('decodes as training does: greedily, and at its own temperature in streams of its own', async () => {
     const model = await tinyModel();
     const seen: string[] = [];

@@ -1,8 +1,10 @@
 /** Accuracy and rewards on held-out problems: prompts rendered and completions decoded by the functions that training uses. */
+import { excerpt, printable } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import { defaultKs } from '../maths/pass-at-k.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
+import { describeError } from '../rewards/describe-error.js';
 import { groundsOf, type RewardFailure, scoreCompletions, totals } from '../rewards/index.js';
 import { type Completion, type SamplingOptions, sample as sampleHere } from '../rollout/index.js';
 import { renderProblems } from '../tasks/render-problems.js';
@@ -137,7 +139,7 @@ async function grade(
         completion: text,
         finishReason,
         length: ids.length,
-        correct: task.isCorrect ? task.isCorrect(text, problems[problem]!.row) : null,
+        correct: task.isCorrect ? judged(task, completion, problems[problem]!) : null,
         reward: numberOrNull(rewards_B[b]!),
         rewards: Object.fromEntries(names.map((name, r) => [name, numberOrNull(columns[r]![b]!)])),
         ...groundsOf(table, b),
@@ -146,6 +148,19 @@ async function grade(
   );
   const failed = failures.reduce((sum, { affected }) => sum + affected, 0);
   return { groups: graded, score: scoreOf(graded, failed), failures };
+}
+
+/** What the task's `isCorrect` says. */
+function judged(task: Task, { text }: Completion, { row }: Problem): boolean {
+  const where = `task ${task.name}: isCorrect, of the completion ${excerpt(text)}`;
+  let answer: unknown;
+  try {
+    answer = task.isCorrect!(text, row);
+  } catch (cause) {
+    throw new UserError(`${where} ${describeError(cause)}`, { cause });
+  }
+  if (typeof answer === 'boolean') return answer;
+  throw new UserError(`${where} returned ${printable(String(answer))}, expected true or false`);
 }
 
 /** NaN marks a completion without a value. */

@@ -1,9 +1,47 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FormatError } from '../errors/format-error.js';
-import { describeJson, parseJsonObject } from './json.js';
+import { describeJson, parseJsonObject, recordable } from './json.js';
 
 const parse = (text: string) => parseJsonObject('f.json', 'the header', Buffer.from(text));
+
+describe('recordable', () => {
+  it('is JSON as it was', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(recordable(value)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it('keeps of other values what JSON can hold', () => {
+    const parent = { name: 'p', children: [] as object[] };
+    const shared = { a: 1 };
+    parent.children.push({ parent, shared }, shared);
+    expect(recordable(parent)).toEqual({
+      name: 'p',
+      children: [{ parent: '[refers to what it lies in]', shared: { a: 1 } }, { a: 1 }],
+    });
+    const odd = {
+      id: 2n ** 60n,
+      when: new Date(0),
+      ids: Int32Array.of(1, 2),
+      gap: Number.NaN,
+      far: BigInt64Array.of(3n),
+    };
+    expect(recordable(odd)).toEqual({
+      id: '1152921504606846976',
+      when: '1970-01-01T00:00:00.000Z',
+      ids: [1, 2],
+      gap: 'NaN',
+      far: ['3'],
+    });
+    expect(recordable(undefined)).toBeNull();
+    let deep: unknown = 1;
+    for (let i = 0; i < 5000; i++) deep = [deep];
+    expect(JSON.stringify(recordable(deep))).toContain('lies too deep');
+  });
+});
 
 describe('parseJsonObject', () => {
   it('agrees with JSON.parse on any object without duplicates', () => {

@@ -152,3 +152,26 @@ export function jsonValue(key: string, value: unknown): unknown {
   }
   return value;
 }
+
+/** Levels of a user's value that are kept. */
+const MOST_LEVELS = 50;
+
+/**
+ * A copy of whatever a user's value is that JSON can hold: a bigint is its digits, an array of numbers a list, a number
+ * that is not finite its name; what refers to what it lies in, or lies too deep, is left out with a word.
+ */
+export function recordable(value: unknown): unknown {
+  const above: unknown[] = [];
+  const text = JSON.stringify(value, function (this: unknown, _key, item: unknown) {
+    while (above.length > 0 && above.at(-1) !== this) above.pop();
+    if (typeof item === 'bigint' || (typeof item === 'number' && !Number.isFinite(item))) return String(item);
+    const held =
+      ArrayBuffer.isView(item) && !(item instanceof DataView) ? Array.from(item as Uint8Array) : item;
+    if (typeof held !== 'object' || held === null) return held;
+    if (above.includes(held)) return '[refers to what it lies in]';
+    if (above.length > MOST_LEVELS) return '[lies too deep]';
+    above.push(held);
+    return held;
+  });
+  return text === undefined ? null : JSON.parse(text);
+}

@@ -150,6 +150,42 @@ describe('train', () => {
     warn.mockRestore();
   });
 
+  it('holds a loss and stages of your own to what they are', async () => {
+    const trainWith = async (stages: object) =>
+      train({
+        model: await tinyModelFolder(),
+        task,
+        output: join(tempFolder(), 'run'),
+        settings: steps(1),
+        stages,
+      });
+    await expect(trainWith({ objective: () => ({ loss: 1 }) })).rejects.toThrow(
+      "stages.objective returned no tensor 'loss'",
+    );
+    await expect(trainWith({ advantage: 3 })).rejects.toThrow('the stage advantage is a function; found "3"');
+  });
+
+  it('trains on rows that JSON cannot hold', async () => {
+    interface Node {
+      word: string;
+      id: bigint;
+      parent?: Node;
+    }
+    const root: Node = { word: 'r', id: 0n };
+    const rows = ['a', 'b', 'c'].map((word, i): Node => ({ word, id: BigInt(i), parent: root }));
+    root.parent = root;
+    const tree = defineTask({
+      name: 'tree',
+      rows,
+      prompt: ({ word }) => word,
+      rewards: { length: (text) => text.length },
+    });
+    const output = join(tempFolder(), 'run');
+    await train({ model: await tinyModelFolder(), task: tree, output, settings: steps(1) });
+    const { prompts } = JSON.parse(readFileSync(join(output, 'steps/000001/step.json'), 'utf8'));
+    expect(prompts.rows[0]).toMatchObject({ id: expect.stringMatching(/^[012]$/), parent: { id: '0' } });
+  });
+
   it('refuses what it does not know before it begins', async () => {
     const output = join(tempFolder(), 'run');
     const refused = (changes: object) =>

@@ -1,5 +1,5 @@
 import { packageVersion } from '../config/version.js';
-import { isObject } from '../formats/json.js';
+import { isObject, recordable } from '../formats/json.js';
 import { joinRows } from '../maths/lists.js';
 import { partColumns, type RewardTable } from '../rewards/index.js';
 import type { Batch } from '../step/batch.js';
@@ -60,7 +60,7 @@ export function stepRecordOf(
     tokenizer: { ...rendered.tokenizer, pieces: tokenPieces(model.tokenizer, idsIn(batch, own)) },
     prompts: {
       ...rendered.prompts,
-      rows: problems.map(({ row }) => row),
+      rows: problems.map(({ row }) => recordable(row)),
       ...(answers.some((answer) => answer !== null) && { answers }),
       ...replayedOf(batch),
       scoredIds: joinRows(Int32Array, scoredPrompts),

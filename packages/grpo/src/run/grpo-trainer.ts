@@ -17,6 +17,7 @@ import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpo
 import { parseStore, readStore } from './folder/replay-file.js';
 import { openModel, openTeacher } from './model-source.js';
 import type { Run } from './open-run.js';
+import { checkedLoss } from './own-loss.js';
 import type { RunPeers } from './ranks/run-peers.js';
 import type { Workplace } from './workplace.js';
 
@@ -140,12 +141,17 @@ export class GrpoTrainer implements Trainer, Disposable {
   }
 }
 
-/** The stages in place of ours, with the loss of `objective.module`. */
+/** The stages in place of ours, with the loss of `objective.module`; a loss of one's own is held to what a loss is. */
 function withLoss(
   { loss, config }: Pick<Workplace, 'loss' | 'config'>,
   own: Partial<Stages>,
 ): Partial<Stages> {
-  if (!loss) return own;
+  if (!loss) {
+    const { objective } = own;
+    return typeof objective === 'function'
+      ? { ...own, objective: checkedLoss('stages.objective', objective) }
+      : own;
+  }
   if (!own.objective) return { ...own, objective: loss };
   throw new UserError(
     `objective.module (${config.objective.module}) and stages.objective are both the loss`,

@@ -299,9 +299,11 @@ function longestOf(
   kindKey: string | undefined,
 ): Longest {
   const { tokenizer, template } = shape;
+  const { maxPositions } = shape.config;
+  // What does not fit into the context is refused by its file and line, once the model is there.
   const prompts = (problems: readonly Problem[]) =>
-    largest(problems, ({ prompt }) => JSON.stringify(prompt).length).map(
-      ({ prompt }) => renderPrompt(tokenizer, template, prompt).ids.length,
+    largest(problems, ({ prompt }) => JSON.stringify(prompt).length).map(({ prompt }) =>
+      Math.min(maxPositions, renderPrompt(tokenizer, template, prompt).ids.length),
     );
   const demonstrated = largest(
     command === 'sft' ? train.filter(({ demonstration }) => demonstration !== undefined) : [],

@@ -114,6 +114,10 @@ describe('a module that is no loss', () => {
       '({ logprobs_T: l }) => ({ loss: l.sum(), metrics: { means: { kl: 1 } } })',
       /returned what cannot be recorded\n[\s\S]*means\.kl/,
     ],
+    [
+      '({ logprobs_T: l }) => ({ loss: l.sum(), metrics: { means: { mine: { sum: 1, of: 1 }, step: { sum: 5, of: 1 } } } })',
+      "returned a metric 'step', which the run itself tells: take another name",
+    ],
     ['() => {\n  throw new RangeError("not today");\n}', /threw RangeError: not today \(.*loss\.ts:2:\d+\)$/],
   ])('ends the run at its first call: %s', async (source, message) => {
     const error = await refusal(stepWith(`export default ${source};`));

@@ -36,13 +36,13 @@ export async function loadLoss(module: string): Promise<Loss> {
       { hint: EXAMPLE },
     );
   }
-  return checked(path, loss as Loss);
+  return checkedLoss(`loss module ${path}`, loss as Loss);
 }
 
 /** The same loss, whose errors are a person's to act on. */
-function checked(path: string, loss: Loss): Loss {
+export function checkedLoss(name: string, loss: Loss): Loss {
   const wrong = (problem: string, cause?: unknown) =>
-    new UserError(`loss module ${path} ${problem}`, { hint: EXAMPLE, cause });
+    new UserError(`${name} ${problem}`, { hint: EXAMPLE, cause });
   return (input) => {
     let output: unknown;
     try {
@@ -57,6 +57,10 @@ function checked(path: string, loss: Loss): Loss {
     return output as LossOutput;
   };
 }
+
+/** What a run tells by itself: a loss that told it too would take its place. */
+const OF_THE_RUN =
+  /^(step|step_tokens|num_tokens|loss|policy_loss|grad_norm|learning_rate|kl_penalty|frac_reward_zero_std)$|^(rewards?|reward_std|completions|checksums?|micro_steps)(\/|$)/;
 
 const share = z.object({ sum: z.number(), of: z.number() });
 const numbers = z.record(z.string(), z.number());
@@ -82,5 +86,8 @@ function problemOf(output: unknown, tokens: number): string | undefined {
       return `returned terms.${name} of shape [${values_T.shape.join(', ')}]; it needs a value for each of the ${tokens} tokens`;
   }
   const report = reportSchema.safeParse(output);
-  return report.success ? undefined : `returned what cannot be recorded\n${z.prettifyError(report.error)}`;
+  if (!report.success) return `returned what cannot be recorded\n${z.prettifyError(report.error)}`;
+  const { means, least, most } = report.data.metrics ?? {};
+  const taken = Object.keys({ ...means, ...least, ...most }).find((name) => OF_THE_RUN.test(name));
+  return taken && `returned a metric '${taken}', which the run itself tells: take another name`;
 }

@@ -51,6 +51,20 @@ describe('rows of a run', () => {
     expect(isMade).toBe(false);
   });
 
+  it('of any length are named, whatever memory they would need', async () => {
+    const { at, opened } = await open('train', rows('12', '7'.repeat(3_000_000)), rows('15'));
+    await expect(opened).rejects.toThrow(
+      `${at('rows.jsonl')}:2: the prompt has 3000000 tokens, and the model's context holds 128`,
+    );
+  });
+
+  it('that hold half a character are named', async () => {
+    const { at, opened } = await open('train', rows('12', '\\ud800', '3\ud83d'), rows('15'));
+    await expect(opened).rejects.toThrow(
+      `${at('rows.jsonl')}:3: a text holds half a character (the lone surrogate U+D83D), which no tokenizer can read`,
+    );
+  });
+
   it('that just fit, or are not evaluated, are taken', async () => {
     const { opened } = await open('train', rows(LONG.slice(1)), rows('12', '13', LONG));
     await expect(opened).resolves.toBeDefined();

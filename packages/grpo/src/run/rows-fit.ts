@@ -19,26 +19,14 @@ export function requireRowsFit(
   watch = new Watch(),
 ): void {
   const { maxPositions } = model.decoder.config;
-  const held = task.eval.slice(0, config.eval.limit);
-  const isSft = command === 'sft';
-  const rows = [
-    ...task.train.flatMap((problem, i) => {
-      const demonstration = isSft ? problem.demonstration : undefined;
-      return isSft && demonstration === undefined
-        ? []
-        : [{ problem, demonstration, name: `training row ${i + 1}` }];
-    }),
-    ...held.map((problem, i) => ({ problem, demonstration: undefined, name: `held-out row ${i + 1}` })),
-  ];
+  const rows = rowsOf(task, command, config.eval.limit);
   const tooLong: string[] = [];
   for (const [done, { problem, demonstration, name }] of rows.entries()) {
     watch.report({ stage: 'checking row lengths', done, total: rows.length, unit: 'rows' });
     const tokens = excess(model, problem, demonstration);
     if (tokens !== undefined) {
       const what = demonstration === undefined ? 'prompt' : 'prompt with its demonstration';
-      tooLong.push(
-        `${placeOf(problem.row) ?? `task ${task.name}, ${name}`}: the ${what} has ${tokens} tokens`,
-      );
+      tooLong.push(`${nameOf(task, problem, name)}: the ${what} has ${tokens} tokens`);
     }
   }
   const [first] = tooLong;
@@ -47,6 +35,44 @@ export function requireRowsFit(
   throw new UserError(`${first}, and the model's context holds ${maxPositions}${more}`, {
     hint: 'Shorten or leave out such rows; npx grpo data check counts them.',
   });
+}
+
+/** The rows that a run reads, with the demonstrations that SFT learns from. */
+function rowsOf(task: Task, command: ResolvedConfig['command'], held: number) {
+  const isSft = command === 'sft';
+  return [
+    ...task.train.flatMap((problem, i) => {
+      const demonstration = isSft ? problem.demonstration : undefined;
+      return isSft && demonstration === undefined
+        ? []
+        : [{ problem, demonstration, name: `training row ${i + 1}` }];
+    }),
+    ...task.eval
+      .slice(0, held)
+      .map((problem, i) => ({ problem, demonstration: undefined, name: `held-out row ${i + 1}` })),
+  ];
+}
+
+/** A problem by its file and line, or else by its place in the task. */
+const nameOf = ({ name }: Task, { row }: Problem, place: string) => placeOf(row) ?? `task ${name}, ${place}`;
+
+/** Half a character, as JSON writes it: a backslash of the text itself has another before it. */
+const HALF = /(?<!\\)(?:\\\\)*\\u(d[89a-f]\w\w)/;
+
+/**
+ * Looks for rows with half a character, which no tokenizer can read.
+ *
+ * @throws UserError naming file and line of the first such row
+ */
+export function requireWholeCharacters(task: Task, command: ResolvedConfig['command']): void {
+  for (const { problem, demonstration, name } of rowsOf(task, command, task.eval.length)) {
+    const half = HALF.exec(JSON.stringify([problem.prompt, demonstration]))?.[1];
+    if (half === undefined) continue;
+    throw new UserError(
+      `${nameOf(task, problem, name)}: a text holds half a character (the lone surrogate U+${half.toUpperCase()}), which no tokenizer can read`,
+      { hint: 'Repair the row, or leave it out.' },
+    );
+  }
 }
 
 /** Tokens of a row, if these are too many. */

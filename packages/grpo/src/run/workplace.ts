@@ -16,6 +16,7 @@ import type { Progress } from './folder/progress.js';
 import { planMemory } from './memory-plan.js';
 import { openTrained } from './model-source.js';
 import type { RunPeers } from './ranks/run-peers.js';
+import { requireWholeCharacters } from './rows-fit.js';
 
 /** What a process needs to take the steps of a run. */
 export interface Workplace {
@@ -54,6 +55,7 @@ export function openPlanned(
   task: Task,
   { checkpoint, watch }: { checkpoint?: string | undefined; watch: Watch },
 ): { model: LoadedModel; plan: Estimate } {
+  requireWholeCharacters(task, resolved.command);
   let plan: Estimate | undefined;
   const model = openTrained(resolved.config, {
     checkpoint,

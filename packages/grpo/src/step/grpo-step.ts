@@ -51,7 +51,7 @@ export class RanksDifferError extends UpdateError {
  * by the log-probs of the sampled tokens.
  *
  * @param step - counted from 0; with the seed it fixes every random draw
- * @throws NotFiniteError when a gradient is not finite; the weights are then those before that update. RanksDifferError
+ * @throws UserError for no problems, or a rate that is none. NotFiniteError when a gradient is not finite; the weights are then those before that update. RanksDifferError
  * when peers have other weights. Abandoned, before the first update only: the trainer is then as before the step, but for
  * `supply`
  */
@@ -62,6 +62,9 @@ export async function grpoStep(
   learningRate: number,
 ): Promise<StepResult> {
   const { stages, model, optimizer, control, config, watch = new Watch(), observers = [] } = trainer;
+  if (!(Number.isFinite(learningRate) && learningRate >= 0))
+    throw new UserError(`the learning rate is a number >= 0, found ${learningRate}`);
+  if (problems.length === 0) throw new UserError('a step takes one problem at least, found none');
   // Parts that act on later steps hear of this one as observers do.
   const events = joinObservers([...observers, control, trainer.movingReference, trainer.replay]);
   const work = new SharedWork(trainer, events);

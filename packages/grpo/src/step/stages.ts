@@ -2,6 +2,7 @@ import type { AdamW, GradientNorms } from '@grpo/torch';
 import type { DiffusionSettings } from '../config/sections/diffusion.js';
 import { counted } from '../errors/counted.js';
 import { nearestName } from '../errors/nearest-name.js';
+import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import type { Decoder, Model } from '../models/index.js';
 import {
@@ -107,7 +108,11 @@ export const stages: Stages = {
  */
 export function checkedStages(own: Partial<Stages>): Partial<Stages> {
   for (const name of Object.keys(own)) {
-    if (Object.hasOwn(stages, name)) continue;
+    if (Object.hasOwn(stages, name)) {
+      const stage: unknown = own[name as keyof Stages];
+      if (stage === undefined || typeof stage === 'function') continue;
+      throw new UserError(`the stage ${name} is a function; found ${excerpt(String(stage))}`);
+    }
     const names = Object.keys(stages);
     throw new UserError(`there is no stage ${name}; did you mean ${nearestName(name, names)}?`, {
       hint: `The stages are ${names.join(', ')}.`,
