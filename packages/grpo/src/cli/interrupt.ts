@@ -24,7 +24,7 @@ let current: ((cause: Cause) => void) | undefined;
 /**
  * Answers Ctrl-C, SIGTERM (Slurm, `docker stop`), SIGHUP (a closed terminal) and an output that nobody reads any more:
  * the first of them aborts `signal`, after which a run stops and saves. A second Ctrl-C ends the process at once, also
- * in the middle of an operator.
+ * in the middle of an operator, once the first was heard.
  *
  * @param note - told at once, unless nobody reads any more
  * @param ending - the answer to the interrupt, in words: `stopping and saving`

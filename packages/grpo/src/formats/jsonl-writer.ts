@@ -9,8 +9,6 @@ import { jsonValue } from './json.js';
  * `"-Infinity"`, never as null.
  */
 export class JsonLinesWriter implements Disposable {
-  /** The half row that a killed writer had left at the end, now cut off; the caller may want to tell. */
-  readonly tornRow: string | undefined;
   #fd: number | undefined;
 
   /** Opens `path` for appending, or creates it. @throws FileError when the system refuses. */
@@ -18,7 +16,7 @@ export class JsonLinesWriter implements Disposable {
     const fd = onFile('write', path, () => openSync(path, 'a+'));
     this.#fd = fd;
     try {
-      this.tornRow = onFile('write', path, () => repairTail(fd));
+      onFile('write', path, () => repairTail(fd));
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -76,18 +74,13 @@ export class JsonLinesWriter implements Disposable {
   }
 }
 
-/** Makes the file end with a whole row and a newline. @returns the text that was cut off. */
-function repairTail(fd: number): string | undefined {
+/** Makes the file end with a whole row and a newline: half a row that a killed writer left is cut off. */
+function repairTail(fd: number): void {
   const { size } = fstatSync(fd);
   const tail = lastLine(fd, size);
-  if (tail.length === 0) return undefined;
-  const text = tail.toString('utf8');
-  if (isJson(text)) {
-    writeFully(fd, Buffer.from('\n'));
-    return undefined;
-  }
-  ftruncateSync(fd, size - tail.length);
-  return text;
+  if (tail.length === 0) return;
+  if (isJson(tail.toString('utf8'))) writeFully(fd, Buffer.from('\n'));
+  else ftruncateSync(fd, size - tail.length);
 }
 
 /** The bytes after the file's last newline. */

@@ -1,5 +1,6 @@
 /** What a hub, or the way to it, says no with: in words, with what to do. */
 import { UserError } from '../errors/user-error.js';
+import { retryAfter } from '../formats/retry-after.js';
 import type { Token } from './hub-settings.js';
 import { PassingError } from './passing-error.js';
 import type { Repository } from './repository.js';
@@ -22,10 +23,10 @@ export function refusal(response: Response, subject: Subject, token: Token | und
   const said = headers.get('x-error-message');
   const answer = `${status}${said === null ? '' : `: ${said}`}`;
   if (status === 408 || status === 429 || status >= 500) {
-    const seconds = Number(headers.get('retry-after'));
+    const seconds = retryAfter(headers.get('retry-after')) ?? 0;
     const busy = status === 429 ? 'limits the number of requests' : 'is in trouble';
     const hint = `Run the command again later; what has been fetched is kept.${status === 429 && !token ? ' With a token in HF_TOKEN the limit is higher.' : ''}`;
-    return new PassingError(`${host} ${busy} (${answer})`, { hint }, Number.isFinite(seconds) ? seconds : 0);
+    return new PassingError(`${host} ${busy} (${answer})`, { hint }, seconds);
   }
   if (status === 416)
     return new PassingError(`${host} says that ${file ?? name} has no more bytes (${answer})`);

@@ -29,7 +29,7 @@ export interface SftStepOptions {
   activationRoom?: number | undefined;
   /** What the adapters' inputs lose in this step. */
   dropout?: number;
-  /** Places of a completion of a masked-diffusion model, see {@link HidingOptions}. */
+  /** Places of a completion of a masked-diffusion model, see {@link hideExamples}. */
   width?: number;
   /** Draws what is dropped and what is hidden. */
   seed?: number;

@@ -73,7 +73,7 @@ describe('train', () => {
     expect(Object.keys(values).filter((path) => path.startsWith('task.'))).toEqual(['task.name']);
     expect(values['train.steps']).toEqual({ value: 2, source: 'settings of train()' });
     expect(values.output).toEqual({ value: output, source: 'train()' });
-    expect(files['the task letters']).toMatch(/^10 prompts, sha256 [0-9a-f]{64}$/);
+    expect(files['the task letters']).toMatch(/^10 problems, sha256 [0-9a-f]{64}$/);
     const [row] = lines(output, 'completions.jsonl');
     expect(Object.keys(row.rewards)).toEqual(['even', 'length']);
     expect(row.reward).toBe(row.rewards.even);
@@ -107,6 +107,10 @@ describe('train', () => {
     });
     await expect(train({ model, task: other, output: parts, resume: true })).rejects.toThrow(
       'holds a run of the task letters, not of others',
+    );
+    const regraded = { ...task, train: task.train.map((problem) => ({ ...problem, row: { other: 1 } })) };
+    await expect(train({ model, task: regraded as never, output: parts, resume: true })).rejects.toThrow(
+      'cannot go on: the task letters changed',
     );
     const changed = { ...task, train: task.train.slice(1) };
     await expect(train({ model, task: changed, output: parts, resume: true })).rejects.toThrow(

@@ -15,8 +15,6 @@ export interface ServerFacts {
   /** Fingerprint of the tokenizer: of `grpo serve` only. */
   tokenizer?: string | undefined;
   dtype?: string | undefined;
-  /** `processed_logprobs`: after the temperature. */
-  logprobsMode?: string | undefined;
   /** Loaded adapters, by name. */
   adapters: readonly string[];
   /** Version of the base weights. */

@@ -15,6 +15,8 @@ const LANES = 16;
 
 /** Attempts, at first and once it has answered, and the seconds before the second; each pause is twice the one before. */
 const [FIRST_ATTEMPTS, ATTEMPTS, PAUSE] = [3, 9, 0.5];
+/** Seconds that a server may ask to wait before the next attempt. */
+const MOST_PAUSE = 300;
 
 /** A prompt and one completion of it. */
 export interface ScoredSequence {
@@ -120,7 +122,8 @@ export class TeacherServer {
             cause: error,
           });
         if (!(error instanceof NoAnswer)) throw error;
-        const seconds = Math.max(error.retryAfterSeconds, PAUSE * 2 ** (attempt - 1));
+        const asked = Math.min(error.retryAfterSeconds, MOST_PAUSE);
+        const seconds = Math.max(asked, PAUSE * 2 ** (attempt - 1));
         await sleep(1000 * seconds, undefined, { signal });
       }
     }

@@ -32,7 +32,6 @@ const serverInfo = z.object({
       model_config: z
         .object({
           dtype: z.string().optional(),
-          logprobs_mode: z.string().optional(),
           vocab_size: z.number().optional(),
         })
         .optional(),
@@ -106,7 +105,6 @@ export const vllm: Dialect = {
       vocabSize: config?.vocab_size,
       tokenizer: info?.tokenizer_fingerprint,
       dtype: dtypeIn(config?.dtype),
-      logprobsMode: config?.logprobs_mode,
       adapters: data.flatMap(({ id, parent }) => (parent == null ? [] : id)),
       weightVersion: weights?.weight_version == null ? undefined : String(weights.weight_version),
     };

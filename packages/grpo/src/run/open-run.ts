@@ -23,7 +23,7 @@ import { requireSinks } from '../sinks/open-sink.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { stages } from '../step/stages.js';
 import type { CarriedCompletion } from '../step/trainer.js';
-import { asLoaded, promptsFingerprint } from '../tasks/index.js';
+import { asLoaded, problemsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
 import { resolveDevice } from './device.js';
@@ -85,7 +85,7 @@ export interface OpenOptions {
   restart?: boolean | undefined;
   watcher?: Watcher;
   signal?: AbortSignal | undefined;
-  /** The other processes of the run, which {@link follow} this one. */
+  /** The other processes of the run, which follow this one. */
   peers?: RunPeers | undefined;
 }
 
@@ -122,7 +122,7 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     const made = circumstances(config, resolveDevice(config.device), config.model);
     requireSinks(config.sinks);
     made.engine.processes = peers?.size ?? 1;
-    if (options.task) made.files[`the task ${task.name}`] = promptsFingerprint(task);
+    if (options.task) made.files[`the task ${task.name}`] = problemsFingerprint(task);
     const record = configRecord(resolved, made);
     if (options.resume) requireSameRun(config.output, readRecord(config.output), record);
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.

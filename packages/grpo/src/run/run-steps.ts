@@ -15,8 +15,9 @@ import { Saver } from './saver.js';
 
 /** How a run ended. */
 export interface RunEnd {
+  /** Whether `signal` ended it. */
   interrupted: boolean;
-  /** What the doctor ended the run for. */
+  /** What the doctor ended the run for; before the first step, its folder is gone again. */
   stopped?: Finding | undefined;
   /** Evaluation before the first and after the last step; absent where it was not asked for or not reached. */
   before: EvalResult | undefined;

@@ -10,7 +10,7 @@ const NEWLINE = 0x0a;
 /** Bytes that are read at once; a longer row is read in larger pieces. */
 const PIECE = 2 ** 20;
 
-/** A row of a run's files. */
+/** A row of a run's files: any fields, and the step that it belongs to. */
 export interface StepRow {
   readonly step: number;
   readonly [field: string]: unknown;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
+import { recordable } from '../formats/json.js';
 import { type LoadedReward, loadReward, type RewardSurroundings } from '../rewards/load-reward.js';
 import { arithmeticTask } from './arithmetic/task.js';
 import { checkTiers } from './check-tiers.js';
@@ -20,10 +21,11 @@ export interface LoadedTask extends Task, Disposable {}
 /** A task in code, which owns nothing. */
 export const asLoaded = (task: Task): LoadedTask => ({ ...task, [Symbol.dispose]: () => undefined });
 
-/** Fingerprint of the prompts of a task in code, for a run's record: `52 prompts, sha256 9f86…`. */
-export function promptsFingerprint({ train, eval: held }: Task): string {
-  const prompts = [...train, ...held].map(({ prompt }) => prompt);
-  return `${prompts.length} prompts, sha256 ${createHash('sha256').update(JSON.stringify(prompts)).digest('hex')}`;
+/** Fingerprint of the problems of a task in code, for a run's record: `52 problems, sha256 9f86…`. */
+export function problemsFingerprint({ train, eval: held }: Task): string {
+  const hash = createHash('sha256');
+  for (const { prompt, row } of [...train, ...held]) hash.update(JSON.stringify([prompt, recordable(row)]));
+  return `${train.length + held.length} problems, sha256 ${hash.digest('hex')}`;
 }
 
 /**

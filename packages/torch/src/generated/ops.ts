@@ -43,9 +43,6 @@ export const contiguous = bind('aten::contiguous', 'aten::contiguous(Tensor(a) s
 /** Writes the elements of src into self. `aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)` */
 export const copy_ = bind('aten::copy_', 'aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)') as (self: Tensor, src: Tensor) => Tensor;
 
-/** Writes zeros into self. `aten::zero_(Tensor(a!) self) -> Tensor(a!)` */
-export const zero_ = bind('aten::zero_', 'aten::zero_(Tensor(a!) self) -> Tensor(a!)') as (self: Tensor) => Tensor;
-
 /** Writes one value into self. `aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)` */
 export const fill_ = bind('aten::fill_.Scalar', 'aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)') as (self: Tensor, value: Scalar) => Tensor;
 
@@ -90,9 +87,6 @@ export const expm1 = bind('aten::expm1', 'aten::expm1(Tensor self) -> Tensor') a
 
 /** Natural logarithm. `aten::log(Tensor self) -> Tensor` */
 export const log = bind('aten::log', 'aten::log(Tensor self) -> Tensor') as (self: Tensor) => Tensor;
-
-/** log(1 + self), exact near 0. `aten::log1p(Tensor self) -> Tensor` */
-export const log1p = bind('aten::log1p', 'aten::log1p(Tensor self) -> Tensor') as (self: Tensor) => Tensor;
 
 /** Square root. `aten::sqrt(Tensor self) -> Tensor` */
 export const sqrt = bind('aten::sqrt', 'aten::sqrt(Tensor self) -> Tensor') as (self: Tensor) => Tensor;
@@ -350,8 +344,6 @@ declare module '../tensor.js' {
     contiguous(): Tensor;
     /** Writes the elements of src into self. */
     copy_(src: Tensor): Tensor;
-    /** Writes zeros into self. */
-    zero_(): Tensor;
     /** Writes one value into self. */
     fill_(value: Scalar): Tensor;
     /** self + alpha × other. */
@@ -382,8 +374,6 @@ declare module '../tensor.js' {
     expm1(): Tensor;
     /** Natural logarithm. */
     log(): Tensor;
-    /** log(1 + self), exact near 0. */
-    log1p(): Tensor;
     /** Square root. */
     sqrt(): Tensor;
     /** 1 / √self. */
@@ -503,7 +493,7 @@ declare module '../tensor.js' {
   }
 }
 
-const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, zero_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, indexCopy_, scatterAdd_, matmul, mm, normal_, uniform_ };
+const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, indexCopy_, scatterAdd_, matmul, mm, normal_, uniform_ };
 for (const [name, operator] of Object.entries(methods)) {
   const call = operator as (...args: unknown[]) => unknown;
   Object.defineProperty(Tensor.prototype, name, {

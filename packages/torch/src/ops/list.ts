@@ -19,7 +19,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   detach: ['aten::detach', 'The same elements, outside the graph.'],
   contiguous: ['aten::contiguous', 'Row-major in memory; self when it is so already.'],
   copy_: ['aten::copy_', 'Writes the elements of src into self.'],
-  zero_: ['aten::zero_', 'Writes zeros into self.'],
   fill_: ['aten::fill_.Scalar', 'Writes one value into self.'],
 
   // Elementwise
@@ -37,7 +36,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   exp: ['aten::exp', 'e to the power of self.'],
   expm1: ['aten::expm1', 'exp(self) − 1, exact near 0.'],
   log: ['aten::log', 'Natural logarithm.'],
-  log1p: ['aten::log1p', 'log(1 + self), exact near 0.'],
   sqrt: ['aten::sqrt', 'Square root.'],
   rsqrt: ['aten::rsqrt', '1 / √self.'],
   sin: ['aten::sin', 'Sine.'],

@@ -88,6 +88,7 @@ export const rolloutSection = z.strictObject({
       'Environment variable with the key of the servers, where they ask for one; it is never written',
     ),
   timeoutSeconds: positive
+    .max(86_400)
     .default(600)
     .describe(
       'Within which a server must have answered a request, or taken new weights: more for long completions on slow servers',

@@ -204,6 +204,12 @@ const refused: Case[] = [
     /model_type "constructor" is not supported/,
   ],
   ['no model_type', 'llama3', { model_type: undefined }, /model_type is missing/],
+  [
+    'a run’s own',
+    'llama3',
+    { model_type: undefined, values: {}, versions: {} },
+    /a run is in this folder, not a model/,
+  ],
   ['no hidden_size', 'llama3', { hidden_size: null }, /json: hidden_size is missing/],
   [
     'a number in quotes',

@@ -67,6 +67,11 @@ export function parseConfig(
   beside: FilesBeside = {},
 ): DecoderConfig {
   const fields = new ConfigFields(json, file);
+  if (json.model_type === undefined && fields.object('values') && fields.object('versions'))
+    fields.fail(
+      'a run is in this folder, not a model',
+      'take one of its checkpoints: RUN/checkpoints/step-N',
+    );
   const reason = unsupported.get(String(json.model_type));
   if (reason) fields.fail(`model_type "${json.model_type}": ${reason}`, SUPPORTED);
   const parse = fields.choice('model_type', families);

@@ -11,6 +11,7 @@ import { readJsonLines } from '../../formats/jsonl.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { CURSORS } from '../../sinks/cursor.js';
+import type { StepRow } from '../../sinks/row-tail.js';
 import { dropCheckpointsAfter } from './checkpoint.js';
 import { RunLock } from './run-lock.js';
 
@@ -27,12 +28,6 @@ const ROWS = [
   'eval-completions.jsonl',
   'timings.jsonl',
 ] as const;
-
-/** A row of a run's files: any fields, and the step that it belongs to. */
-export interface StepRow {
-  readonly step: number;
-  readonly [field: string]: unknown;
-}
 
 /** Whether a run is in a folder. */
 export const holdsRun = (path: string): boolean => existsSync(join(path, CONFIG));

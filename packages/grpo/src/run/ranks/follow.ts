@@ -9,7 +9,7 @@ import { memoryNews } from '../../rollout/index.js';
 import { grpoStep } from '../../step/grpo-step.js';
 import { together } from '../../step/peers/together.js';
 import { type Stages, stages } from '../../step/stages.js';
-import { asLoaded, promptsFingerprint } from '../../tasks/index.js';
+import { asLoaded, problemsFingerprint } from '../../tasks/index.js';
 import type { Task } from '../../tasks/task.js';
 import { circumstances } from '../circumstances.js';
 import { resolveDevice } from '../device.js';
@@ -98,7 +98,7 @@ async function openWorkplace(
 /** Fingerprints of the files that this process reads. */
 function filesOf(config: Config, task: Task | undefined): Readonly<Record<string, string>> {
   const { files } = circumstances(config, resolveDevice(config.device), config.model);
-  return task ? { ...files, [`the task ${task.name}`]: promptsFingerprint(task) } : files;
+  return task ? { ...files, [`the task ${task.name}`]: problemsFingerprint(task) } : files;
 }
 
 /** @throws UserError for a file that is another one than that of rank 0 */

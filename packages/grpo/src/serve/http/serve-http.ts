@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { excerpt } from '../../errors/printable.js';
 import { UserError } from '../../errors/user-error.js';
 import { type Address, addressOf } from '../../http/address.js';
 import { listen } from '../../http/listen.js';
@@ -84,6 +85,8 @@ export async function serveHttp(engine: ServeEngine, options: HttpOptions): Prom
     });
     try {
       admit(request, { address, url, apiKey });
+      if (!URL.canParse(request.url!, url))
+        throw new ApiError(400, `not an address: ${excerpt(request.url!)}`);
       const { pathname, searchParams } = new URL(request.url!, url);
       const call: Call = { request, response, query: searchParams, signal: gone.signal };
       const answer = await answerTo(service, call, pathname);
