@@ -305,6 +305,16 @@ describe('a server', () => {
     expect((await get('/health')).status).toBe(200);
   });
 
+  it('refuses what is no address', async () => {
+    const { port, lines } = await servedModel();
+    const socket = createConnection({ port, host: '127.0.0.1' });
+    socket.write('GET // HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 (.*\s)*.*not an address: /);
+    socket.destroy();
+    expect(lines).toEqual([]);
+  });
+
   it('answers others while five hundred connections send nothing', async () => {
     const { port, post } = await servedModel();
     const sockets = Array.from({ length: 500 }, () => createConnection({ port, host: '127.0.0.1' }));
