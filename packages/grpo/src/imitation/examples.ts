@@ -31,10 +31,14 @@ export function examplesOf(
     const { start } = spans.find((span) => span.kind === 'completion')!;
     return [{ prompt: ids.slice(0, start), completion: ids.slice(start) }];
   });
-  if (examples.length === 0) {
-    throw new UserError(`the task '${task.name}' has no demonstrations to imitate`, {
-      hint: 'SFT needs an answer to imitate in each row (task.answerKey): with task.grading=numeric a worked solution that ends in #### and the number, with task.grading=none any text. GRPO needs none.',
-    });
-  }
+  requireDemonstrations(task);
   return examples;
+}
+
+/** @throws UserError when no row has an answer to imitate */
+export function requireDemonstrations({ name, train }: Pick<Task, 'name' | 'train'>): void {
+  if (train.some(({ demonstration }) => demonstration !== undefined)) return;
+  throw new UserError(`the task '${name}' has no demonstrations to imitate`, {
+    hint: 'SFT needs an answer to imitate in each row (task.answerKey): with task.grading=numeric a worked solution that ends in #### and the number, with task.grading=none any text. GRPO needs none.',
+  });
 }

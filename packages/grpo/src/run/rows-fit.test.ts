@@ -58,6 +58,12 @@ describe('rows of a run', () => {
     );
   });
 
+  it('without demonstrations leave no folder behind, for SFT', async () => {
+    const { opened, isMade } = await open('sft', [{ question: '12' }, { question: '13' }], rows('15'));
+    await expect(opened).rejects.toThrow('has no demonstrations to imitate');
+    expect(isMade).toBe(false);
+  });
+
   it('that hold half a character are named', async () => {
     const { at, opened } = await open('train', rows('12', '\\ud800', '3\ud83d'), rows('15'));
     await expect(opened).rejects.toThrow(

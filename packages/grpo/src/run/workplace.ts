@@ -1,6 +1,7 @@
 import type { AdamW } from '@grpo/torch';
 import { type ResolvedConfig, requireModelKind } from '../config/index.js';
 import type { Config } from '../config/schema.js';
+import { requireDemonstrations } from '../imitation/examples.js';
 import type { Estimate } from '../memory/estimate.js';
 import { auditLack } from '../memory/memory-lines.js';
 import type { LoadedModel, Model } from '../models/index.js';
@@ -56,6 +57,7 @@ export function openPlanned(
   { checkpoint, watch }: { checkpoint?: string | undefined; watch: Watch },
 ): { model: LoadedModel; plan: Estimate } {
   requireWholeCharacters(task, resolved.command);
+  if (resolved.command === 'sft') requireDemonstrations(task);
   let plan: Estimate | undefined;
   const model = openTrained(resolved.config, {
     checkpoint,

@@ -68,9 +68,12 @@ export class RunFolder implements Disposable {
     return new RunFolder(path, record, () => {
       const present = [CONFIG, ...ROWS, CHECKPOINTS, CURSORS].filter((name) => existsSync(join(path, name)));
       if (present.length > 0) {
-        throw new UserError(`${path} holds a run already: ${present.join(', ')}`, {
-          hint: 'Continue that run with --resume, or give another folder as output.',
-        });
+        const isModel = present.length === 1 && existsSync(join(path, 'tokenizer.json'));
+        throw isModel
+          ? new UserError(`${path} holds a model`, { hint: 'Give another folder as output.' })
+          : new UserError(`${path} holds a run already: ${present.join(', ')}`, {
+              hint: 'Continue that run with --resume, or give another folder as output.',
+            });
       }
       writeRecord(path, record);
     });
