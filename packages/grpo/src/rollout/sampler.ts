@@ -3,7 +3,7 @@ import { rowsWithin } from '../memory/decoding.js';
 import { sequencesWithin } from '../memory/denoising.js';
 import type { Model } from '../models/index.js';
 import { Watch } from '../progress/watch.js';
-import type { Completion, SamplingOptions } from './completion.js';
+import { type Completion, requireOptions, type SamplingOptions } from './completion.js';
 import { type CompletionRequest, type GroupRequest, splitRequests } from './completion-requests.js';
 import { Decoding } from './decoding.js';
 import { Denoising } from './denoising.js';
@@ -28,6 +28,7 @@ export async function sample(
   seed: number,
   watch = new Watch(),
 ): Promise<Completion[][]> {
+  requireOptions(options);
   refuseImpossible(model, options);
   const { decoder } = model;
   const { config, engine } = decoder;

@@ -173,7 +173,8 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 9,
-      threshold: 'a share of clipped tokens of at most 0.5 in the median of 8 entries or more',
+      threshold:
+        'a share of clipped tokens of at most 0.5 in the median of the last quarter of 8 entries or more',
       sources: [],
       why: 'Healthy runs clip a few per cent of the tokens, those with sequence ratios and their small bounds some 15 %.',
       remedy:
@@ -186,12 +187,13 @@ export const b54: Fault = {
       test(log) {
         const shares = withoutNaN(log.column('clip_ratio/region_mean'));
         if (shares.length < 8) return notApplicable('8 entries');
-        const measured = { entries: shares.length, share: median(shares) };
+        const last = shares.slice(-Math.ceil(shares.length / 4));
+        const measured = { entries: shares.length, share: median(last) };
         return measured.share > MOSTLY_CLIPPED ? warn(measured) : pass(measured);
       },
       ranges: () => [{ metric: 'clip_ratio/region_mean', high: MOSTLY_CLIPPED }],
       says: (m) =>
-        say`The ratio of ${percent(m.share)} of the tokens is clipped: the policy is far from the one that it is compared with, and most tokens teach nothing.`,
+        say`At the end the ratio of ${percent(m.share)} of the tokens is clipped: the policy is far from the one that it is compared with, and most tokens teach nothing.`,
     }),
     logCheck({
       code: 'B54.clipped',

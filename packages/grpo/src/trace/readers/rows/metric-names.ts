@@ -96,6 +96,7 @@ const NAMES = {
     'clipfrac',
     'clip_fraction',
     'pg_clipfrac',
+    'policy_clipfrac',
     'clip_ratio',
     'frac_clipped',
   ],
