@@ -72,5 +72,10 @@ testLogCheck('B54.clipped', [
 
 testLogCheck('B54.entropy', [
   { name: 'collapses', metrics: { entropy: times(20, (i) => 0.5 ** i) }, verdict: 'inform' },
+  {
+    name: 'collapses while the reward stands still',
+    metrics: { entropy: times(120, (i) => 0.9 ** i), reward: times(120, (i) => 0.3 + 0.01 * (i % 3)) },
+    verdict: 'warn',
+  },
   { name: 'falls', metrics: { entropy: times(20, (i) => 1 - i / 30) }, verdict: 'pass' },
 ]);

@@ -2,7 +2,7 @@ import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
-import { BEYOND_NOISE } from '../course/run-course.js';
+import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -89,8 +89,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 4,
-      threshold:
-        'the last eighth of the entries above 2 % of the first; what is low depends on task and phase, so it only informs. 0 in every entry is a monitor that nobody feeds',
+      threshold: `the last eighth of the entries above 2 % of the first; what is low depends on task and phase, so it only informs, unless the reward stands still over ${ENOUGH_STEPS} steps. 0 in every entry is a monitor that nobody feeds`,
       sources: ['verl-project/verl#5953'],
       why: 'Systems disagree: below 0.5 is collapse for one, 0.05 to 0.5 healthy for another.',
       remedy:
@@ -104,14 +103,21 @@ export const b54: Fault = {
         if (!entropy || entropy.points.length < 10) return notApplicable('10 entries');
         if (entropy.share((value) => value !== 0) === 0) return notApplicable('an entropy that is measured');
         const { from: first, to: last, step } = entropy.shift;
-        const measured = { entries: entropy.points.length, first, last, learnt: log.course.isHigh };
-        return last < COLLAPSED * first
-          ? inform(measured, [{ step, text: 'entropy', values: { value: last } }])
-          : pass(measured);
+        const { course } = log;
+        const isIdle =
+          course.of('reward') !== undefined &&
+          course.isLong &&
+          !course.gain &&
+          !course.collapse &&
+          !course.isHigh;
+        const measured = { entries: entropy.points.length, first, last, learnt: course.isHigh, isIdle };
+        if (last >= COLLAPSED * first) return pass(measured);
+        const evidence = [{ step, text: 'entropy', values: { value: last } }];
+        return isIdle ? warn(measured, evidence) : inform(measured, evidence);
       },
       ranges: ({ course }) => [{ metric: 'entropy', low: COLLAPSED * course.of('entropy')!.start }],
       says: (m) =>
-        say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : ''}.`,
+        say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : m.isIdle ? ', while the reward stood still' : ''}.`,
     }),
     logCheck({
       code: 'B54.gradient',
