@@ -9,6 +9,12 @@ import { otherKind } from './other-kind.js';
 import { requireFile } from './read-file.js';
 import { decodeUtf8, withoutByteOrderMark } from './utf8.js';
 
+/** A row of a run's files: any fields, and the step that it belongs to. */
+export interface StepRow {
+  readonly step: number;
+  readonly [field: string]: unknown;
+}
+
 /** No real row is this long: it is a file of another kind, and each of its bytes may take ten when it is parsed. */
 export const MAX_LINE_BYTES = 64 * 2 ** 20;
 const NEWLINE = 0x0a;

@@ -3,18 +3,12 @@ import { byteCount } from '../errors/byte-count.js';
 import { onFile } from '../errors/file-error.js';
 import { FormatError } from '../errors/format-error.js';
 import { readFully } from '../formats/file-io.js';
-import { MAX_LINE_BYTES, parseLine } from '../formats/jsonl.js';
+import { MAX_LINE_BYTES, parseLine, type StepRow } from '../formats/jsonl.js';
 import { stepOfRow } from '../trace/readers/step-of-row.js';
 
 const NEWLINE = 0x0a;
 /** Bytes that are read at once; a longer row is read in larger pieces. */
 const PIECE = 2 ** 20;
-
-/** A row of a run's files: any fields, and the step that it belongs to. */
-export interface StepRow {
-  readonly step: number;
-  readonly [field: string]: unknown;
-}
 
 /** The rows of a JSON Lines file that somebody else appends to, from a step on; a half-written row is not there yet. */
 export class RowTail {

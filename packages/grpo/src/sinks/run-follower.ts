@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { StepRow } from '../formats/jsonl.js';
 import { lastLine } from '../formats/last-line.js';
 import { stepOfRow } from '../trace/readers/step-of-row.js';
 import type { Position } from './cursor.js';
 import { numberIn, numbersIn, revived } from './row-numbers.js';
-import { RowTail, type StepRow } from './row-tail.js';
+import { RowTail } from './row-tail.js';
 import type { CompletionRow, FindingRow, Item } from './sink.js';
 
 /** Reads along in the files of a run while it writes them, and makes items of their rows, step by step. */

@@ -7,11 +7,10 @@ import { FormatError } from '../../errors/format-error.js';
 import { sweepTemporary, writeFileAtomic } from '../../formats/atomic-file.js';
 import { readFully } from '../../formats/file-io.js';
 import { describeJson, isObject } from '../../formats/json.js';
-import { readJsonLines } from '../../formats/jsonl.js';
+import { readJsonLines, type StepRow } from '../../formats/jsonl.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { CURSORS } from '../../sinks/cursor.js';
-import type { StepRow } from '../../sinks/row-tail.js';
 import { dropCheckpointsAfter } from './checkpoint.js';
 import { RunLock } from './run-lock.js';
 
