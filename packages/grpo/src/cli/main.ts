@@ -28,7 +28,7 @@ process.exitCode = await dispatch(process.argv.slice(2), {
   stderr: process.stderr,
   debug: process.env.GRPO_DEBUG === '1',
 });
-// What a user's code left behind, such as a timer, may fail when all is done and saved.
+// A timer that a reward function left running may throw after the command has ended.
 let toldOfRest = false;
 process.on('uncaughtException', async (error) => {
   process.exitCode ||= EXIT.error;

@@ -74,8 +74,10 @@ export const at = (log: LogView, index: number, text: string, value: number): Ev
 });
 
 /** Names of the reward functions in a log. */
-export const rewardNames = (log: LogView): string[] =>
-  log.names(/^rewards\/.+\/mean$/).map((name) => name.slice('rewards/'.length, -'/mean'.length));
+export const rewardNames = (log: LogView): string[] => log.names(/^rewards\/.+\/mean$/).map(functionOf);
+
+/** Name of the reward function that a metric `rewards/NAME/mean` is of. */
+export const functionOf = (metric: string): string => metric.slice('rewards/'.length, -'/mean'.length);
 
 /** Several metrics at an entry, as evidence. */
 export const valuesAt = (log: LogView, index: number, names: readonly string[]): Evidence => ({

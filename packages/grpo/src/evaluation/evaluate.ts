@@ -150,7 +150,11 @@ async function grade(
   return { groups: graded, score: scoreOf(graded, failed), failures };
 }
 
-/** What the task's `isCorrect` says. */
+/**
+ * Grades a completion by the task's `isCorrect`.
+ *
+ * @throws UserError when it throws, or returns no boolean
+ */
 function judged(task: Task, { text }: Completion, { row }: Problem): boolean {
   const where = `task ${task.name}: isCorrect, of the completion ${excerpt(text)}`;
   let answer: unknown;

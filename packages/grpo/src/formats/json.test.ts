@@ -20,7 +20,7 @@ describe('recordable', () => {
     parent.children.push({ parent, shared }, shared);
     expect(recordable(parent)).toEqual({
       name: 'p',
-      children: [{ parent: '[refers to what it lies in]', shared: { a: 1 } }, { a: 1 }],
+      children: [{ parent: '[cycle]', shared: { a: 1 } }, { a: 1 }],
     });
     const odd = {
       id: 2n ** 60n,
@@ -37,9 +37,10 @@ describe('recordable', () => {
       far: ['3'],
     });
     expect(recordable(undefined)).toBeNull();
+    expect(recordable({ a: [1, 2, 3], b: 1 }, 3)).toEqual({ a: '[left out]', b: 1 });
     let deep: unknown = 1;
     for (let i = 0; i < 5000; i++) deep = [deep];
-    expect(JSON.stringify(recordable(deep))).toContain('lies too deep');
+    expect(JSON.stringify(recordable(deep))).toContain('left out');
   });
 });
 

@@ -153,23 +153,25 @@ export function jsonValue(key: string, value: unknown): unknown {
   return value;
 }
 
-/** Levels of a user's value that are kept. */
-const MOST_LEVELS = 50;
+/** Levels and values of a user's value that are kept: a node of a graph leads to all of it. */
+const [MOST_LEVELS, MOST_KEPT] = [50, 100_000];
 
 /**
- * A copy of whatever a user's value is that JSON can hold: a bigint is its digits, an array of numbers a list, a number
- * that is not finite its name; what refers to what it lies in, or lies too deep, is left out with a word.
+ * Copies any value into one that JSON can hold. A bigint becomes its digits, a typed array a list, a number that is not
+ * finite its name. A text stands for a cycle, and for whatever lies deeper than 50 levels or beyond `most` values.
  */
-export function recordable(value: unknown): unknown {
+export function recordable(value: unknown, most = MOST_KEPT): unknown {
   const above: unknown[] = [];
+  let kept = 0;
   const text = JSON.stringify(value, function (this: unknown, _key, item: unknown) {
     while (above.length > 0 && above.at(-1) !== this) above.pop();
     if (typeof item === 'bigint' || (typeof item === 'number' && !Number.isFinite(item))) return String(item);
-    const held =
-      ArrayBuffer.isView(item) && !(item instanceof DataView) ? Array.from(item as Uint8Array) : item;
-    if (typeof held !== 'object' || held === null) return held;
-    if (above.includes(held)) return '[refers to what it lies in]';
-    if (above.length > MOST_LEVELS) return '[lies too deep]';
+    if (typeof item !== 'object' || item === null) return item;
+    if (above.includes(item)) return '[cycle]';
+    const isTyped = ArrayBuffer.isView(item) && !(item instanceof DataView);
+    const held = isTyped ? Array.from(item as Uint8Array) : item;
+    kept += Object.keys(held).length;
+    if (above.length > MOST_LEVELS || kept > most) return '[left out]';
     above.push(held);
     return held;
   });

@@ -41,7 +41,7 @@ export async function persevere<T>(
       reached = Math.max(reached, progress());
       if (failures >= attempts) throw error;
       const wait = Math.max(error.retryAfterSeconds, delaySeconds * 2 ** (failures - 1));
-      const seconds = Math.min(Number(wait.toPrecision(2)), LONGEST_WAIT);
+      const seconds = Math.min(wait, LONGEST_WAIT);
       note(`${error.message}. Trying again in ${seconds} s.`);
       await sleep(1000 * seconds);
     }

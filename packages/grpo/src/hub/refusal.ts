@@ -23,7 +23,7 @@ export function refusal(response: Response, subject: Subject, token: Token | und
   const said = headers.get('x-error-message');
   const answer = `${status}${said === null ? '' : `: ${said}`}`;
   if (status === 408 || status === 429 || status >= 500) {
-    const seconds = retryAfter(headers.get('retry-after')) ?? 0;
+    const seconds = Math.ceil(retryAfter(headers.get('retry-after')) ?? 0);
     const busy = status === 429 ? 'limits the number of requests' : 'is in trouble';
     const hint = `Run the command again later; what has been fetched is kept.${status === 429 && !token ? ' With a token in HF_TOKEN the limit is higher.' : ''}`;
     return new PassingError(`${host} ${busy} (${answer})`, { hint }, seconds);

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { DiffusionSettings } from '../config/sections/diffusion.js';
+import { rolloutSection } from '../config/sections/rollout.js';
 import { nearestName } from '../errors/nearest-name.js';
 import { UserError } from '../errors/user-error.js';
 import type { TokenSets } from '../formats/token-sets.js';
@@ -98,43 +100,35 @@ export const plainSampling: SamplingOptions = {
   lotBytes: LEAST_LOT,
 };
 
-/** From where to where each number of {@link SamplingOptions} may be. */
-const RANGES = {
-  maxNewTokens: { from: 1, whole: true },
-  minNewTokens: { from: 0, whole: true },
-  temperature: { from: 0 },
-  topP: { from: Number.MIN_VALUE, to: 1 },
-  topK: { from: 0, whole: true },
-  minP: { from: 0, to: 1 },
-  repetitionPenalty: { from: Number.MIN_VALUE },
-  presencePenalty: {},
-  frequencyPenalty: {},
-  lotBytes: { from: 0 },
-} satisfies { [name in keyof SamplingOptions]?: Range };
+/** The ranges are those of the configuration. */
+const ranges = z.object(
+  rolloutSection.pick({
+    maxNewTokens: true,
+    minNewTokens: true,
+    temperature: true,
+    topP: true,
+    topK: true,
+    minP: true,
+    repetitionPenalty: true,
+    presencePenalty: true,
+    frequencyPenalty: true,
+  }).shape,
+);
 
-/** @throws UserError for an option that there is not, one that is missing, or a number out of its range */
+/** @throws UserError for an unknown or missing option, or a number out of its range */
 export function requireOptions(options: SamplingOptions): void {
-  const names = Object.keys(plainSampling);
-  for (const name of Object.keys(options)) {
-    if (names.includes(name)) continue;
-    const nearest = nearestName(name, names);
-    throw new UserError(`sample() has no option ${name}. The nearest known one is ${nearest}.`);
+  const names = Object.keys(plainSampling) as (keyof SamplingOptions)[];
+  const unknown = Object.keys(options).find((name) => !names.includes(name as keyof SamplingOptions));
+  if (unknown !== undefined) {
+    const nearest = nearestName(unknown, names);
+    throw new UserError(`sample() has no option ${unknown}. The nearest known one is ${nearest}.`);
   }
-  for (const [name, { from = -Infinity, to = Infinity, whole = false }] of Object.entries<Range>(RANGES)) {
-    const value: unknown = options[name as keyof typeof RANGES];
-    if (typeof value === 'number' && value >= from && value <= to && Math.abs(value) !== Infinity)
-      if (!whole || Number.isInteger(value)) continue;
-    const what = whole ? 'a whole number' : 'a number';
-    const least = from === Number.MIN_VALUE ? ' above 0' : from === -Infinity ? '' : ` from ${from}`;
-    throw new UserError(
-      `sample(): ${name} is ${what}${least}${to === Infinity ? '' : ` up to ${to}`}, found ${String(value)}`,
-      value === undefined ? { hint: 'Begin with { ...plainSampling } and change what should differ.' } : {},
-    );
-  }
-}
-
-interface Range {
-  from?: number;
-  to?: number;
-  whole?: true;
+  const missing = names.find((name) => options[name] === undefined);
+  if (missing !== undefined)
+    throw new UserError(`sample() needs ${missing}`, {
+      hint: 'Begin with { ...plainSampling } and change what should differ.',
+    });
+  const checked = ranges.safeParse(options);
+  if (!checked.success)
+    throw new UserError(`sample() cannot follow its options\n${z.prettifyError(checked.error)}`);
 }

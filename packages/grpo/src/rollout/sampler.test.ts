@@ -115,13 +115,13 @@ describe.each<[Partial<SamplingOptions>]>([
 describe('options', () => {
   it.each<[object, string]>([
     [{ maxTokens: 5 }, 'sample() has no option maxTokens. The nearest known one is maxNewTokens.'],
-    [{ maxNewTokens: 0 }, 'sample(): maxNewTokens is a whole number from 1, found 0'],
-    [{ maxNewTokens: 2.5 }, 'sample(): maxNewTokens is a whole number from 1, found 2.5'],
-    [{ temperature: Number.NaN }, 'sample(): temperature is a number from 0, found NaN'],
-    [{ topP: 0 }, 'sample(): topP is a number above 0 up to 1, found 0'],
-    [{ topK: -5 }, 'sample(): topK is a whole number from 0, found -5'],
-    [{ minP: undefined }, 'sample(): minP is a number from 0 up to 1, found undefined'],
-    [{ presencePenalty: Number.POSITIVE_INFINITY }, 'sample(): presencePenalty is a number, found Infinity'],
+    [{ maxNewTokens: 0 }, 'at maxNewTokens'],
+    [{ maxNewTokens: 2.5 }, 'at maxNewTokens'],
+    [{ temperature: Number.NaN }, 'at temperature'],
+    [{ topP: 0 }, 'at topP'],
+    [{ topK: -5 }, 'at topK'],
+    [{ minP: undefined }, 'sample() needs minP'],
+    [{ presencePenalty: Number.POSITIVE_INFINITY }, 'at presencePenalty'],
   ])('that are none are refused: %j', async (changes, message) => {
     const options = { ...plainSampling, ...changes } as SamplingOptions;
     await expect(sample(fixture('llama3'), [{ ids: [1], count: 1, keys: [0] }], options, 0)).rejects.toThrow(

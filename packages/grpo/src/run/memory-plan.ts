@@ -300,7 +300,7 @@ function longestOf(
 ): Longest {
   const { tokenizer, template } = shape;
   const { maxPositions } = shape.config;
-  // What does not fit into the context is refused by its file and line, once the model is there.
+  // requireRowsFit refuses a longer row later, with its file and line.
   const prompts = (problems: readonly Problem[]) =>
     largest(problems, ({ prompt }) => JSON.stringify(prompt).length).map(({ prompt }) =>
       Math.min(maxPositions, renderPrompt(tokenizer, template, prompt).ids.length),
@@ -311,7 +311,8 @@ function longestOf(
   ).map(({ prompt, demonstration }): Lengths => {
     const { spans, ids } = renderExample(tokenizer, template, prompt, demonstration!, { endId: 0 });
     const { start } = spans.find(({ kind }) => kind === 'completion')!;
-    return { prompt: start, completion: ids.length - start };
+    const fitting = Math.min(maxPositions, start);
+    return { prompt: fitting, completion: Math.min(maxPositions, ids.length) - fitting };
   });
   return {
     train: Math.max(1, ...prompts(train)),

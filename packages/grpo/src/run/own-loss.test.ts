@@ -116,7 +116,7 @@ describe('a module that is no loss', () => {
     ],
     [
       '({ logprobs_T: l }) => ({ loss: l.sum(), metrics: { means: { mine: { sum: 1, of: 1 }, step: { sum: 5, of: 1 } } } })',
-      "returned a metric 'step', which the run itself tells: take another name",
+      "returned a metric 'step', which the run itself computes: take another name",
     ],
     ['() => {\n  throw new RangeError("not today");\n}', /threw RangeError: not today \(.*loss\.ts:2:\d+\)$/],
   ])('ends the run at its first call: %s', async (source, message) => {
@@ -132,6 +132,11 @@ describe('objective.module', () => {
     const module = moduleOf(REINFORCE);
     const settings = [`objective.module=${module}`, 'train.steps=2', 'eval.before=false'];
     const { rows } = await run({ output, settings });
+    // What the run computes by itself, its loss may not report.
+    for (const name of Object.keys(rows[0]!)) {
+      const source = `export default ({ logprobs_T: l }) => ({ loss: l.sum(), metrics: { means: { '${name}': { sum: 1, of: 1 } } } });`;
+      await expect(stepWith(source)).rejects.toThrow(`returned a metric '${name}'`);
+    }
     // The built-in loss would tell of its clipping.
     expect(rows.map((row) => row['clip_ratio/low_mean'])).toEqual([undefined, undefined]);
     const record = JSON.parse(readFileSync(join(output, 'config.json'), 'utf8')) as {

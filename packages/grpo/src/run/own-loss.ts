@@ -7,7 +7,7 @@ import type { Loss, LossOutput } from '../objective/index.js';
 import { describeError } from '../rewards/describe-error.js';
 import { describeExports, importModule } from '../rewards/user-code/import-module.js';
 
-const EXAMPLE = `Its default export takes a LossInput and returns { loss }, a scalar with a gradient:
+const EXAMPLE = `A loss takes a LossInput and returns { loss }, a scalar with a gradient:
   import { type Loss, TokenRows } from 'grpo';
   export default (({ logprobs_T, advantages, lengths, mask, update }) => {
     const rows = new TokenRows(lengths, mask, logprobs_T);
@@ -58,9 +58,9 @@ export function checkedLoss(name: string, loss: Loss): Loss {
   };
 }
 
-/** What a run tells by itself: a loss that told it too would take its place. */
+/** Columns of `metrics.jsonl` that the run computes: a loss's metric of the same name would overwrite them. */
 const OF_THE_RUN =
-  /^(step|step_tokens|num_tokens|loss|policy_loss|grad_norm|learning_rate|kl_penalty|frac_reward_zero_std)$|^(rewards?|reward_std|completions|checksums?|micro_steps)(\/|$)/;
+  /^(step|step_tokens|num_tokens|loss|policy_loss|grad_norm|learning_rate|entropy|kl_penalty|reward|reward_std|reward_failures|micro_steps)$|^(completions|rewards|micro_steps|checksum)\/|^(frac_reward|live)_|^sampling\/(sampling_logp|token_mult)_/;
 
 const share = z.object({ sum: z.number(), of: z.number() });
 const numbers = z.record(z.string(), z.number());
@@ -89,5 +89,5 @@ function problemOf(output: unknown, tokens: number): string | undefined {
   if (!report.success) return `returned what cannot be recorded\n${z.prettifyError(report.error)}`;
   const { means, least, most } = report.data.metrics ?? {};
   const taken = Object.keys({ ...means, ...least, ...most }).find((name) => OF_THE_RUN.test(name));
-  return taken && `returned a metric '${taken}', which the run itself tells: take another name`;
+  return taken && `returned a metric '${taken}', which the run itself computes: take another name`;
 }

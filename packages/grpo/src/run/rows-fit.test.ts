@@ -56,6 +56,9 @@ describe('rows of a run', () => {
     await expect(opened).rejects.toThrow(
       `${at('rows.jsonl')}:2: the prompt has 3000000 tokens, and the model's context holds 128`,
     );
+    const answer = '7'.repeat(3_000_000);
+    const shown = await open('sft', [{ question: '12', answer }], rows('15'));
+    await expect(shown.opened).rejects.toThrow('the prompt with its demonstration has 3000003 tokens');
   });
 
   it('without demonstrations leave no folder behind, for SFT', async () => {

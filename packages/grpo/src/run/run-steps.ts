@@ -17,7 +17,7 @@ import { Saver } from './saver.js';
 export interface RunEnd {
   /** Whether `signal` ended it. */
   interrupted: boolean;
-  /** What the doctor ended the run for; before the first step, its folder is gone again. */
+  /** The finding for which the doctor ended the run. Before the first step, the folder is removed. */
   stopped?: Finding | undefined;
   /** Evaluation before the first and after the last step; absent where it was not asked for or not reached. */
   before: EvalResult | undefined;

@@ -2,6 +2,7 @@ import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { composedLoss, type LossInput } from '../objective/index.js';
 import { recordStep } from '../observe/record-step.js';
+import { grpoStep } from './grpo-step.js';
 import { type Stages, stages as standard } from './stages.js';
 import {
   fixtureModel,
@@ -275,5 +276,22 @@ describe('a bfloat16 model', () => {
     expect(new Set(seen.map(String)).size).toBe(4);
     expect(model.decoder.dtype).toBe('bfloat16');
     expect(weightsOf(reference)).toEqual(seen[0]);
+  });
+});
+
+describe('a step that cannot be taken', () => {
+  it.each([Number.NaN, -1e-3, Number.POSITIVE_INFINITY, undefined])(
+    'with the learning rate %s is refused',
+    async (rate) => {
+      const trainer = trainerOf(fixtureModel('llama3'), []);
+      await expect(grpoStep(trainer, PROBLEMS, 0, rate as number)).rejects.toThrow(
+        `the learning rate is a number >= 0, found ${rate}`,
+      );
+    },
+  );
+
+  it('without problems is refused', async () => {
+    const trainer = trainerOf(fixtureModel('llama3'), []);
+    await expect(grpoStep(trainer, [], 0, 1e-3)).rejects.toThrow('one problem at least');
   });
 });

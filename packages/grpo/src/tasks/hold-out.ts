@@ -25,7 +25,7 @@ export function holdOut<Item>(
   return { train: items.filter((item) => !taken.has(key(item))), held };
 }
 
-/** What is wrong where {@link holdOut} leaves nothing to train on. */
+/** Says why {@link holdOut} leaves nothing to train on. */
 export function noneLeft<Item>(items: readonly Item[], size: number, key: (item: Item) => string): string {
   const asked = new Set(items.map(key)).size;
   const copies =

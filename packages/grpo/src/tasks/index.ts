@@ -21,10 +21,14 @@ export interface LoadedTask extends Task, Disposable {}
 /** A task in code, which owns nothing. */
 export const asLoaded = (task: Task): LoadedTask => ({ ...task, [Symbol.dispose]: () => undefined });
 
+/** Values of a row that its fingerprint covers: rows may be nodes of one large graph. */
+const MOST_PRINTED = 1000;
+
 /** Fingerprint of the problems of a task in code, for a run's record: `52 problems, sha256 9f86…`. */
 export function problemsFingerprint({ train, eval: held }: Task): string {
   const hash = createHash('sha256');
-  for (const { prompt, row } of [...train, ...held]) hash.update(JSON.stringify([prompt, recordable(row)]));
+  for (const { prompt, row } of [...train, ...held])
+    hash.update(JSON.stringify([prompt, recordable(row, MOST_PRINTED)]));
   return `${train.length + held.length} problems, sha256 ${hash.digest('hex')}`;
 }
 

@@ -80,7 +80,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
   ];
 }
 
-/** The other findings, each in a line or two: those that are wrong by themselves, and of the rest as many as have room. */
+/** The other findings, a line or two per finding: all independent faults, and as many consequences and notes as fit. */
 function sectionLines(sections: readonly Section[], width: number, room: number): string[] {
   const lines: string[] = [];
   const left: string[] = [];
@@ -88,7 +88,7 @@ function sectionLines(sections: readonly Section[], width: number, room: number)
     for (const [i, item] of findings.entries()) {
       const head = i === 0 ? [...(lines.length > 0 ? [''] : []), `${title}:`] : [];
       const more = [...head, ...briefLines(item, width)];
-      // What is wrong by itself is told whatever it takes. The last line is kept for the names of what is left.
+      // Independent faults are always printed. The last line lists the codes of the findings without room.
       const isOwn = !brief || item.finding.severity === 'fail';
       if (isOwn || (left.length === 0 && lines.length + more.length < room)) lines.push(...more);
       else left.push(item.finding.code);

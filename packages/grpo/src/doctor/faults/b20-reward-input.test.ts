@@ -89,6 +89,16 @@ testStepCheck('B20.canary', [
 
 testLogCheck('B20.log', [
   {
+    name: 'rare rewards of the few groups that differ',
+    metrics: { reward: times(20, (i) => 0.02 + 0.001 * (i % 3)), frac_reward_zero_std: times(20, 0.96) },
+    verdict: 'pass',
+  },
+  {
+    name: 'penalties in flat groups',
+    metrics: { reward: times(20, (i) => -4 + 0.1 * (i % 3)), frac_reward_zero_std: times(20, 0.96) },
+    verdict: 'warn',
+  },
+  {
     name: 'the fallback throughout',
     metrics: { reward: times(4, 0.5), reward_std: times(4, 0) },
     verdict: 'warn',

@@ -171,9 +171,9 @@ export const b20: Fault = {
         // Groups that are all right are flat, too.
         const isLearnt = measured.isFixed ? rewards[0] === 1 : log.course.areRight(measured.flat);
         if (isLearnt) return inform(measured, evidence);
-        // A reward that is as rare as groups that differ comes from those.
+        // The groups that differ can earn this reward alone.
         const rest = 1 - measured.flat;
-        const isRare = rest > 0 && !measured.isFixed && rewards.every((reward) => reward <= rest);
+        const isRare = rest > 0 && !measured.isFixed && rewards.every((reward) => Math.abs(reward) <= rest);
         return isRare ? pass(measured) : warn(measured, evidence);
       },
       says: (m) =>

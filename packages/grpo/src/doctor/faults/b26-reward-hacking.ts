@@ -3,15 +3,13 @@ import { CANARY } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { rewardNames } from '../log-view.js';
+import { functionOf, rewardNames } from '../log-view.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
 /** A reward for the answer from which little is left to learn. */
 const KNOWN = 0.8;
-
-const shortName = (metric: string) => metric.replace(/^rewards\/|\/mean$/g, '');
 
 export const b26: Fault = {
   code: 'B26',
@@ -103,12 +101,12 @@ export const b26: Fault = {
         const measured = {
           steps: course.steps,
           gained: gain ? gain.to - gain.from : 0,
-          by: paid.map(shortName).join(', '),
-          answers: answers.map(shortName).join(', '),
+          by: paid.map(functionOf).join(', '),
+          answers: answers.map(functionOf).join(', '),
           answer: Math.max(...ends),
         };
         if (!gain || paid.length === 0 || course.learnt || measured.answer >= KNOWN) return pass(measured);
-        return warn(measured, [{ step: gain.step, text: shortName(paid[0]!), values: { value: gain.to } }]);
+        return warn(measured, [{ step: gain.step, text: functionOf(paid[0]!), values: { value: gain.to } }]);
       },
       says: (m) =>
         say`The reward gained ${m.gained} in ${m.steps} steps by ${quote(m.by)} alone; ${quote(m.answers)} stands at ${m.answer}, within its noise: the form is learnt, the task is not.`,

@@ -44,7 +44,7 @@ export const b62: Fault = {
           steps: course.steps,
           start: reward.start,
           end: reward.end,
-          // As it is printed: its course has a floor.
+          // The logged value: the course replaces small values by its floor.
           ...(kl && { kl: median(logged.slice(-Math.ceil(logged.length / 8))) }),
           ...(rates.length > 0 && { rate: largest(rates) }),
         };

@@ -68,6 +68,12 @@ describe('RunFolder', () => {
     expect(existsSync(join(path, 'run.lock'))).toBe(false);
   });
 
+  it('refuses the folder of a model', () => {
+    const path = tempFolder();
+    for (const name of ['config.json', 'tokenizer.json']) writeFileSync(join(path, name), '{}');
+    expect(() => RunFolder.create(path, record)).toThrow(`${path} holds a model`);
+  });
+
   it('accepts a folder with other files in it', () => {
     const path = tempFolder();
     writeFileSync(join(path, 'notes.txt'), 'mine');

@@ -88,7 +88,7 @@ export function arithmeticTask(options: Partial<ArithmeticOptions> = {}): Task<A
     return {
       prompt: `${question}=`,
       row,
-      // Of thousands of problems, a run asks few for theirs.
+      // A run reads few of the thousands of demonstrations.
       get demonstration() {
         const { work, result } = workColumns(terms, forgets);
         return thinkAnswer(work, String(result), format);

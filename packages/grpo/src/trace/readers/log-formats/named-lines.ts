@@ -75,7 +75,7 @@ export class NamedLines implements LogFormat {
         this.#open(head, line);
       if (telling.length > 0) this.#add(numbers, epoch, true);
     } else if (!head && this.#block?.head && !this.#block.whole)
-      // Below the heading of a step stands what it came to, and speeds and sizes as well.
+      // Lines below a step's heading hold its metrics, but also speeds and sizes.
       this.#add(
         numbers.filter(({ name }) => isMetricName(name) || commonName(name) !== undefined),
         epoch,

@@ -149,7 +149,7 @@ function headerOf(text: string): Header | undefined {
   return undefined;
 }
 
-/** A number, or what ends in one: `Val loss 0.3`, `1:`. */
+/** A cell that ends in a number: `Val loss 0.3`, `1:`. */
 const ENDS_IN_NUMBER = /(?:^|\s)[-+]?\d*\.\d+[,;:]?$|^[-+]?\d+[,;:]$/;
 
 const isNoName = (name: string) =>

@@ -63,9 +63,9 @@ const LIST = new RegExp(
   'gi',
 );
 
-/** What is said of the number before it: `0.42 (max 1.0)`. */
+/** A remark in brackets after a number: `0.42 (max 1.0)`. */
 const REMARK = /(?<=\d)\s*\([^()]*\)/g;
-/** What stands before the first name: `: `, `[071] `, `• `. */
+/** Signs before the first name: `: `, `[071] `, `• `. */
 const MARK = /^\s*(?::|\[\d+\]|[•*▶-](?=\s))/;
 
 /** Ray puts the process before each line. */
@@ -138,7 +138,7 @@ function withoutCells(text: string, into: NamedNumber[]): string {
 /** The name before a number, without words of the sentence that it stands in. */
 const shortName = (text: string) => text.trim().replace(OTHER_SCRIPT, '').replace(SENTENCE, '');
 
-/** The name in words of another script, before the same in Latin letters: `损失 loss`. */
+/** Words in another script before the Latin name: `损失 loss`. */
 const OTHER_SCRIPT = /^(?:\S*[^\x20-\u024f]\S*\s+)+(?=[a-z])/i;
 
 const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of|done|saved|finished)\s+)+/i;
@@ -146,7 +146,7 @@ const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of
 /** Words that mark a sentence, not a row of names and numbers: `reward 3 of 5 samples`. */
 const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
 
-/** Whether a number is that of things, `batch 128 prompts`, `rollout: 64 prompts x 8`, and not of a step, `step 64 loss 0.1`. */
+/** Whether a number counts things, as in `batch 128 prompts`, and is not the number of a step, as in `step 64 loss 0.1`. */
 function isCount(unit: string, behind: string): boolean {
   if (!/rollout|batch/i.test(unit)) return false;
   const words = WORDS.exec(behind)?.[1];
