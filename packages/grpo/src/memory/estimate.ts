@@ -215,7 +215,7 @@ function trainingParts(
 function largestPass({ prompts, group, shared, own, scored, microBatchTokens }: Training): Pass {
   const whole = shared + group * own;
   if (whole <= 2 * microBatchTokens) {
-    const groups = Math.max(1, Math.min(prompts, Math.floor(microBatchTokens / whole)));
+    const groups = Math.max(1, Math.min(prompts, Math.round(microBatchTokens / whole)));
     return { tokens: groups * whole, scored: groups * group * scored };
   }
   const rows = own === 0 ? group : Math.max(1, Math.floor((microBatchTokens - shared) / own));

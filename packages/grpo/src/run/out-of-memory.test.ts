@@ -24,7 +24,7 @@ const LENGTHS = [
   [5, 5, 5, 5],
 ];
 
-const SETTINGS = ['train.microBatchTokens=40', 'objective.oldLogprobs=sampler', 'rollout.temperature=1'];
+const SETTINGS = ['train.microBatchTokens=24', 'objective.oldLogprobs=sampler', 'rollout.temperature=1'];
 
 /** A step that ends with its gradients. */
 async function gradientsOf(model: Model, settings: string[], logprob: Partial<Stages> = {}) {

@@ -11,11 +11,16 @@ function groupsOf(promptLengths: readonly number[], completionLengths: readonly 
 }
 
 /** All of them with one budget. */
-function microBatches(groups: Groups, chosen: readonly number[], budget: number): MicroBatch[] {
+function microBatches(
+  groups: Groups,
+  chosen: readonly number[],
+  budget: number,
+  slack?: number,
+): MicroBatch[] {
   const members = membersOf(groups, chosen);
   const batches: MicroBatch[] = [];
   for (let done = 0; done < members.length; done += batches.at(-1)!.count)
-    batches.push(microBatchAt(groups, members, done, budget));
+    batches.push(microBatchAt(groups, members, done, budget, { slack }));
   return batches;
 }
 
@@ -33,12 +38,15 @@ describe('micro-batches', () => {
       [0, 1, 2],
       [3, 4, 5],
     ]);
-    // 10 + 5 + 5 + 5, and 20 + 1 + 2 + 3: the second group is not cut, though some of it would go with the first.
-    expect(summary(50)).toEqual([
+    // 10 + 5 + 5 + 5, and 20 + 1 + 2 + 3: the second group goes with the first as soon as half of it fits.
+    expect(summary(37)).toEqual([
       [0, 1, 2],
       [3, 4, 5],
     ]);
-    expect(summary(51)).toEqual([[0, 1, 2, 3, 4, 5]]);
+    expect(summary(38)).toEqual([[0, 1, 2, 3, 4, 5]]);
+    // Where memory is short all of it must fit.
+    const short = (budget: number) => microBatches(groups, [0, 1], budget, 1).map(({ count }) => count);
+    expect([short(50), short(51)]).toEqual([[3, 3], [6]]);
     // The second prompt is counted again where its group is cut.
     expect(summary(12)).toEqual([[0], [1, 2], [3], [4], [5]]);
     const longer = groupsOf([10], [5, 5, 5, 5, 5, 5, 5, 5]);
@@ -90,13 +98,15 @@ describe('micro-batches', () => {
     );
   });
 
-  it('keep to the budget unless one completion exceeds it, and are as full as that allows', () => {
+  it('come as near to the budget as whole groups allow, and stay below it where memory is short', () => {
     fc.assert(
-      fc.property(cases, ({ prompts, size, completions, chosen, budget }) => {
-        const batches = microBatches(groupsOf(prompts, completions), chosen, budget);
+      fc.property(cases, fc.constantFrom(1, 2), ({ prompts, size, completions, chosen, budget }, slack) => {
+        const batches = microBatches(groupsOf(prompts, completions), chosen, budget, slack);
         for (const [i, batch] of batches.entries()) {
-          const isWhole = batch.groups.length === 1 && cost(batch) <= 2 * budget;
-          expect(cost(batch) <= budget || batch.members.length === 1 || isWhole).toBe(true);
+          const last = cost({ ...batch, groups: batch.groups.slice(-1) });
+          const isWhole = (batch.members.at(-1)! + 1) % size === 0 && last <= slack * budget;
+          const isNear = isWhole && (last === cost(batch) || cost(batch) - last + last / slack <= budget);
+          expect(cost(batch) <= budget || batch.members.length === 1 || isNear).toBe(true);
           const next = batches[i + 1]?.members[0];
           if (next === undefined) continue;
           const prompt = Math.floor(next / size);
@@ -104,7 +114,7 @@ describe('micro-batches', () => {
           const rest = completions.slice(next, (prompt + 1) * size).reduce((a, b) => a + b, prompts[prompt]!);
           const added = joins ? 0 : prompts[prompt]!;
           // A group that fits into a micro-batch comes whole.
-          const least = !joins && rest <= 2 * budget ? rest : added + completions[next]!;
+          const least = !joins && rest <= slack * budget ? rest / slack : added + completions[next]!;
           expect(cost(batch) + least).toBeGreaterThan(budget);
         }
       }),

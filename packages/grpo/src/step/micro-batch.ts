@@ -35,7 +35,7 @@ export interface MicroBatch {
 }
 
 /**
- * Does `work` for all completions of the chosen prompts, in micro-batches of at most `train.microBatchTokens` tokens,
+ * Does `work` for all completions of the chosen prompts, in micro-batches of about `train.microBatchTokens` tokens,
  * or of fewer where memory is short.
  *
  * @param limits - `tokens` is `train.microBatchTokens`; completions of which `apart` differs are not computed together;
@@ -92,14 +92,17 @@ export function membersOf({ prompts, completions_B }: Groups, chosen: readonly n
   return chosen.flatMap((p) => Array.from({ length: size }, (_, i) => p * size + i));
 }
 
-/** A group of up to so many times the budget is not cut: its prompt would be computed again for each part. */
+/**
+ * A group of up to so many times the budget is not cut: its prompt would be computed again for each part. Nor does it end
+ * a micro-batch that has room for such a part of it.
+ */
 const WHOLE = 2;
 
 /**
  * The micro-batch of about `budget` tokens that begins with the member at `from`, each prompt counted once. A completion
  * that exceeds the budget with its prompt alone gets a micro-batch of its own.
  *
- * @param slack - a group of at most so many times the budget is not cut
+ * @param slack - a group of at most so many times the budget is not cut, and taken where such a part of it fits
  * @param apart - members of which it differs are not in one micro-batch
  */
 export function microBatchAt(
@@ -119,7 +122,8 @@ export function microBatchAt(
     const rest = members.slice(i, i + size).filter((b) => groupOf(b) === p);
     const whole = rest.reduce((sum, b) => sum + costOf(b), shared);
     const isKept = whole <= slack * budget;
-    const least = isKept ? whole : shared + costOf(rest[0]!);
+    // With half of a group the micro-batch comes nearer to its budget than without the group.
+    const least = isKept ? whole / slack : shared + costOf(rest[0]!);
     if (micro.count > 0 && micro.size + least > budget) break;
     if (micro.count > 0 && apart(members[i]!) !== apart(micro.members[0]!)) break;
     const room = isKept ? whole : budget - micro.size;

@@ -58,7 +58,7 @@ export const trainSection = z.strictObject({
   microBatchTokens: positiveCount
     .default(1024)
     .describe(
-      'Tokens in one forward and backward pass; a group of up to twice as many stays whole. More takes more memory and is faster, above all where a group does not fit; same gradient',
+      'Tokens in one forward and backward pass, as near as whole groups come to it; a group of up to twice as many is not cut. More takes more memory and is faster, above all where a group does not fit; same gradient',
     )
     .meta({ unit: 'tokens' }),
   recompute: z
