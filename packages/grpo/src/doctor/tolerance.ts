@@ -29,6 +29,17 @@ export const explains = (less: number, more: number, { mean }: Tolerance): boole
 /** How far one log-prob may lie from itself, computed again in another batch: dropout sets it further apart. */
 export const repeatBound = (record: Pick<StepRecord, 'declared'>): number => (isFull(record) ? 1e-4 : 0.05);
 
+const ROUNDING = { full: 1e-4, half: 0.01 };
+/** The bounds of `roundingOf` in words. */
+export const WITHIN_ROUNDING = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
+
+/**
+ * How far two log-probs of one pass may lie apart, whose logits may have been processed in half precision; of a sum, a share
+ * of its size: another order, and parts that were rounded.
+ */
+export const roundingOf = (record: Pick<StepRecord, 'declared'>): number =>
+  isFull(record) ? ROUNDING.full : ROUNDING.half;
+
 /** How far log-probs lie apart. */
 export interface Gap {
   /** Mean and largest absolute difference; NaN when there is nothing to compare, or a log-prob is NaN. */

@@ -4,6 +4,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { UserError } from '../errors/user-error.js';
 
 export const LOOPBACK = '127.0.0.1';
+export const MOST_PORT = 65_535;
 
 const loopbacks = new BlockList();
 loopbacks.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -124,11 +124,7 @@ describe('the rendezvous', () => {
       { ...TORCHRUN, LOCAL_WORLD_SIZE: '8' },
       /LOCAL_WORLD_SIZE=8 and WORLD_SIZE=4/,
     ],
-    [
-      'a word',
-      { ...TORCHRUN, WORLD_SIZE: 'two' },
-      /WORLD_SIZE must be a whole number of at least 1, found 'two'/,
-    ],
+    ['a word', { ...TORCHRUN, WORLD_SIZE: 'two' }, /WORLD_SIZE must be a whole number >= 1, found 'two'/],
     [
       'another rank than that of srun',
       { ...SRUN, ...MASTER, RANK: '0', WORLD_SIZE: '3' },

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors/user-error.js';
 import { type ProcessPlace, slurmTask } from './slurm.js';
-import { assignments, type Environment, wholeNumber } from './variables.js';
+import { assignments, type Environment, numberIn } from './variables.js';
 
 /** Where the processes of a run meet, and which of them this one is. */
 export interface Rendezvous extends ProcessPlace {
@@ -20,21 +20,21 @@ const NEEDED = ['WORLD_SIZE', 'RANK', 'MASTER_ADDR', 'MASTER_PORT'] as const;
  */
 export function rendezvous(env: Environment = process.env): Rendezvous | undefined {
   const slurm = slurmTask(env);
-  const size = wholeNumber(env, 'WORLD_SIZE', 1) ?? slurm?.size;
-  const rank = wholeNumber(env, 'RANK') ?? slurm?.rank ?? (size && wholeNumber(env, 'JOB_COMPLETION_INDEX'));
+  const size = numberIn(env, 'WORLD_SIZE', 1) ?? slurm?.size;
+  const rank = numberIn(env, 'RANK') ?? slurm?.rank ?? (size && numberIn(env, 'JOB_COMPLETION_INDEX'));
   if (size === undefined && rank === undefined) return undefined;
   if (slurm && !isNested(env)) requireAgreement(env, slurm, { rank: rank!, size: size! });
   if (size === 1 && (rank ?? 0) === 0) return undefined;
   const host = env.MASTER_ADDR || slurm?.host;
-  const port = wholeNumber(env, 'MASTER_PORT', 1) ?? slurm?.port;
+  const port = numberIn(env, 'MASTER_PORT', 1) ?? slurm?.port;
   if (size === undefined || rank === undefined || host === undefined || port === undefined)
     throw halfSet(env);
   if (rank >= size)
     throw new UsageError(`RANK=${rank}, but WORLD_SIZE=${size}: ranks go from 0 to ${size - 1}`, {
       hint: ALONE,
     });
-  const localSize = wholeNumber(env, 'LOCAL_WORLD_SIZE', 1) ?? slurm?.localSize ?? 1;
-  const localRank = wholeNumber(env, 'LOCAL_RANK') ?? slurm?.localRank ?? 0;
+  const localSize = numberIn(env, 'LOCAL_WORLD_SIZE', 1) ?? slurm?.localSize ?? 1;
+  const localRank = numberIn(env, 'LOCAL_RANK') ?? slurm?.localRank ?? 0;
   if (localSize > size || localRank >= localSize)
     throw new UsageError(
       `LOCAL_RANK=${localRank}, LOCAL_WORLD_SIZE=${localSize} and WORLD_SIZE=${size} contradict each other`,
@@ -42,7 +42,7 @@ export function rendezvous(env: Environment = process.env): Rendezvous | undefin
         hint: 'Of the WORLD_SIZE processes, LOCAL_WORLD_SIZE are on this machine, numbered by LOCAL_RANK from 0.',
       },
     );
-  const attempt = wholeNumber(env, 'TORCHELASTIC_RESTART_COUNT');
+  const attempt = numberIn(env, 'TORCHELASTIC_RESTART_COUNT');
   return {
     ...{ rank, size, localRank, localSize, host, port },
     servesStore: rank === 0 && env.TORCHELASTIC_USE_AGENT_STORE !== 'True',

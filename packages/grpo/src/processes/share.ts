@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { ResolvedConfig } from '../config/index.js';
 import { byteCount } from '../errors/byte-count.js';
 import { rendezvous } from './rendezvous.js';
-import { type Environment, wholeNumber } from './variables.js';
+import { type Environment, numberIn } from './variables.js';
 
 /**
  * The settings of one process: its threads, where they are not configured, and its part of `memory`. The record of a run
@@ -39,7 +39,7 @@ function threadsOf(
   cores: number,
   localSize: number,
 ): { threads: number | undefined; note?: string } {
-  const bound = wholeNumber(env, 'SLURM_CPUS_PER_TASK', 1);
+  const bound = numberIn(env, 'SLURM_CPUS_PER_TASK', 1);
   if (bound !== undefined) return { threads: bound };
   const asked = env.OMP_NUM_THREADS;
   // torchrun sets 1 where nobody has set anything.

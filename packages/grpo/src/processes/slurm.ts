@@ -1,5 +1,5 @@
 import { UsageError } from '../errors/user-error.js';
-import { type Environment, wholeNumber } from './variables.js';
+import { type Environment, numberIn } from './variables.js';
 
 /** A process among those of a run, and where they meet. */
 export interface ProcessPlace {
@@ -20,11 +20,11 @@ const PORTS = { first: 15_000, count: 10_000 };
  * have the job's variables too, and are no task: only `srun` sets those of a step.
  */
 export function slurmTask(env: Environment): ProcessPlace | undefined {
-  const size = wholeNumber(env, 'SLURM_STEP_NUM_TASKS', 1);
-  const rank = wholeNumber(env, 'SLURM_PROCID');
+  const size = numberIn(env, 'SLURM_STEP_NUM_TASKS', 1);
+  const rank = numberIn(env, 'SLURM_PROCID');
   if (size === undefined || size === 1 || rank === undefined) return undefined;
   const nodes = env.SLURM_STEP_NODELIST ?? env.SLURM_NODELIST;
-  const job = wholeNumber(env, 'SLURM_JOB_ID');
+  const job = numberIn(env, 'SLURM_JOB_ID');
   if (!nodes || job === undefined) {
     throw new UsageError(
       `this is task ${rank} of ${size} of srun, but ${nodes ? 'SLURM_JOB_ID' : 'SLURM_STEP_NODELIST'} is not set, from which the others are found`,
@@ -33,11 +33,11 @@ export function slurmTask(env: Environment): ProcessPlace | undefined {
       },
     );
   }
-  const step = wholeNumber(env, 'SLURM_STEP_ID') ?? 0;
+  const step = numberIn(env, 'SLURM_STEP_ID') ?? 0;
   return {
     rank,
     size,
-    localRank: wholeNumber(env, 'SLURM_LOCALID') ?? 0,
+    localRank: numberIn(env, 'SLURM_LOCALID') ?? 0,
     localSize: tasksHere(env) ?? 1,
     host: firstNode(nodes),
     port: PORTS.first + ((job + step) % PORTS.count),
@@ -53,12 +53,12 @@ export function firstNode(list: string): string {
 /** How many tasks of the step are on this node, from a list such as `2(x3),1`, by node. */
 function tasksHere(env: Environment): number | undefined {
   const list = env.SLURM_STEP_TASKS_PER_NODE ?? env.SLURM_TASKS_PER_NODE;
-  if (!list) return wholeNumber(env, 'SLURM_NTASKS_PER_NODE', 1);
+  if (!list) return numberIn(env, 'SLURM_NTASKS_PER_NODE', 1);
   const perNode = list.split(',').flatMap((part) => {
     const [, tasks, nodes = '1'] = /^(\d+)(?:\(x(\d+)\))?$/.exec(part) ?? [];
     if (tasks === undefined)
       throw new UsageError(`SLURM_STEP_TASKS_PER_NODE must be a list such as 2(x3),1, found '${list}'`);
     return Array<number>(Number(nodes)).fill(Number(tasks));
   });
-  return perNode[wholeNumber(env, 'SLURM_NODEID') ?? 0];
+  return perNode[numberIn(env, 'SLURM_NODEID') ?? 0];
 }

@@ -1,5 +1,5 @@
 /** Environment variables, as launchers set them. */
-import { UsageError } from '../errors/user-error.js';
+import { wholeNumber } from '../errors/whole-number.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,12 +12,5 @@ export const assignments = (env: Environment, names: readonly string[]): string 
  *
  * @throws UsageError: it is not a whole number of at least `least`
  */
-export function wholeNumber(env: Environment, name: string, least = 0): number | undefined {
-  const text = env[name];
-  if (!text) return undefined;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least) return value;
-  throw new UsageError(
-    `the environment variable ${name} must be a whole number of at least ${least}, found '${text}'`,
-  );
-}
+export const numberIn = (env: Environment, name: string, least = 0): number | undefined =>
+  wholeNumber(`the environment variable ${name}`, env[name] || undefined, { least });

@@ -5,7 +5,8 @@ import { resolveConfig, UsageError, UserError } from '../../config/index.js';
 import { objectLayer } from '../../config/layers/layer.js';
 import { counted } from '../../errors/counted.js';
 import { onFile } from '../../errors/file-error.js';
-import { addressOf, LOOPBACK } from '../../http/address.js';
+import { wholeNumber } from '../../errors/whole-number.js';
+import { addressOf, LOOPBACK, MOST_PORT } from '../../http/address.js';
 import { Watch } from '../../progress/watch.js';
 import { describeDevice } from '../../run/device.js';
 import { withMemory } from '../../run/memory-plan.js';
@@ -15,7 +16,6 @@ import { serveHttp } from '../../serve/http/serve-http.js';
 import type { CommandArguments } from '../command.js';
 import { interruptible } from '../interrupt.js';
 import { createReporter } from '../live.js';
-import { portOf } from '../port.js';
 import { reportActivity } from './activity.js';
 import { decodingBytes } from './decoding-bytes.js';
 
@@ -31,7 +31,7 @@ export async function run({ flags, operands, settings }: CommandArguments): Prom
     });
   }
   const host = (flags.host as string | undefined) ?? LOOPBACK;
-  const port = portOf(flags.port as string | undefined) ?? 8000;
+  const port = wholeNumber('--port', flags.port, { most: MOST_PORT }) ?? 8000;
   const apiKey = await keyFor(host, flags);
   const weightFolders = ((flags['weights-from'] as string[] | undefined) ?? []).map(folderOf);
   const layers = [objectLayer('MODEL', { model })];
@@ -42,7 +42,8 @@ export async function run({ flags, operands, settings }: CommandArguments): Prom
   const log = (text: string) => process.stderr.write(`${text}\n`);
   log(`${describeDevice(config.device, provenance.device!)}\nLoading ${model} …`);
   const reporter = createReporter({ stream: process.stderr });
-  let maxModelLen = lengthOf(flags['max-model-len'] as string | undefined);
+  let maxModelLen =
+    wholeNumber('--max-model-len', flags['max-model-len'], { least: 2 }) ?? Number.POSITIVE_INFINITY;
   let memoryBytes = 0;
   const loaded = openModel(config, {
     watch: new Watch(reporter),
@@ -92,12 +93,4 @@ function folderOf(written: string): string {
   const path = onFile('read', written, () => realpathSync.native(written));
   if (!statSync(path).isDirectory()) throw new UserError(`--weights-from ${written} is not a folder`);
   return path;
-}
-
-function lengthOf(text: string | undefined): number {
-  if (text === undefined) return Number.POSITIVE_INFINITY;
-  const length = Number(text);
-  if (!Number.isSafeInteger(length) || length < 2)
-    throw new UsageError(`--max-model-len takes a whole number of tokens from 2 on, not '${text}'.`);
-  return length;
 }

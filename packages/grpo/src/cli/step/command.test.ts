@@ -60,7 +60,7 @@ it.each([
   [[trlRun('clean'), '--at', '1', '--at', '2'], '--at is given twice'],
   [[trlRun('clean'), '--against', trlRun('clean'), '--prompt', '1'], '--prompt shows one step'],
   [[trlRun('clean'), 'kl.beta'], 'grpo step takes one path, and kl.beta is a second'],
-  [[trlRun('clean'), '--at', 'two'], '--at takes a whole number, not two'],
+  [[trlRun('clean'), '--at', 'two'], "--at must be a whole number >= 0, found 'two'"],
   [[trlRun('clean'), '--show', 'everything'], '--show takes groups, tokens, loss, all, not everything'],
 ])('says what is wrong with %j', async (argv, message) => {
   const { code, err } = await step(...argv);

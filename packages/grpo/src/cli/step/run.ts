@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { UsageError } from '../../config/index.js';
 import { registry } from '../../doctor/registry.js';
+import { wholeNumber } from '../../errors/whole-number.js';
 import { Watch } from '../../progress/watch.js';
 import { OpenRuns } from '../../studio/open-runs.js';
 import type { StepRecord } from '../../trace/index.js';
@@ -54,7 +55,7 @@ export async function run(args: CommandArguments): Promise<number> {
   if (flags.against === undefined && (flags.at as string[] | undefined)?.[1] !== undefined)
     throw new UsageError('--at is given twice: the second is the step of --against');
   const [at, otherAt = at] =
-    (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)) ?? [];
+    (flags.at as string[] | undefined)?.map((text) => wholeNumber('--at', text)!) ?? [];
   using reporter = createReporter({ stream: process.stderr });
   const watch = new Watch(reporter);
   const record = await readable(() => readStep(path, at, watch));
@@ -116,14 +117,7 @@ function completionOf({ completions }: StepView, name: string | undefined): stri
 }
 
 function promptOf({ prompts }: StepView, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
   const prompt = wholeNumber('--prompt', text);
-  if (prompt < prompts.length) return prompt;
+  if (prompt === undefined || prompt < prompts.length) return prompt;
   throw new UsageError(`there is no prompt ${prompt}; the step has 0 to ${prompts.length - 1}`);
-}
-
-function wholeNumber(flag: string, text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text)) return number;
-  throw new UsageError(`${flag} takes a whole number, not ${text}`);
 }

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../config/index.js';
-import { LOOPBACK } from '../../http/address.js';
+import { wholeNumber } from '../../errors/whole-number.js';
+import { LOOPBACK, MOST_PORT } from '../../http/address.js';
 import type { CommandArguments } from '../command.js';
-import { portOf } from '../port.js';
 import { bundleRuns } from './bundle/bundle-runs.js';
 import { givenPaths } from './given-paths.js';
 import { openBrowser } from './open-browser.js';
@@ -20,7 +20,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
       throw new UsageError(`--bundle starts no server: --${stray} does not go with it`);
     return bundleRuns(flags.bundle as string, operands);
   }
-  const port = portOf(flags.port as string | undefined);
+  const port = wholeNumber('--port', flags.port, { most: MOST_PORT });
   const paths = operands.length > 0 ? operands : defaultPaths();
   const given = givenPaths(paths);
   const server = await startServer({

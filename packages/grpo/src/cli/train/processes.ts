@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors/user-error.js';
+import { wholeNumber } from '../../errors/whole-number.js';
 import { launch } from '../../processes/launch.js';
 import { rendezvous } from '../../processes/rendezvous.js';
 import type { CommandArguments } from '../command.js';
@@ -12,9 +13,7 @@ const MOST = 512;
  * all, who agree on where to stop; after a second Ctrl-C none is left.
  */
 export async function run({ flags }: CommandArguments): Promise<number> {
-  const size = Number(flags.processes);
-  if (!Number.isInteger(size) || size < 1 || size > MOST)
-    throw new UsageError(`--processes must be a whole number from 1 to ${MOST}, found '${flags.processes}'`);
+  const size = wholeNumber('--processes', flags.processes, { least: 1, most: MOST })!;
   const found = rendezvous();
   if (found)
     throw new UsageError(

@@ -111,7 +111,7 @@ describe('flags of the assignment', () => {
   it.each([
     ['--cliprange 0.1', /objective\.clipLow \(--cliprange\).*has no effect: policy=reinforce does not clip/],
     ['--n-grpo-steps x', /train\.steps: expected a whole number >= 1, found 'x' \(--n-grpo-steps\)/],
-    ['--train-batch-size 2.5', /--train-batch-size: expected a whole number >= 1, found '2\.5'/],
+    ['--train-batch-size 2.5', /--train-batch-size must be a whole number >= 1, found '2\.5'/],
     ['--rollout-batch-size 250', /does not split into groups/],
   ])('%s is refused', (line, message) => {
     expect(() => read(line)).toThrow(UsageError);

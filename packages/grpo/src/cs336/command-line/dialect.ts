@@ -3,6 +3,7 @@ import { type Config, type ResolvedConfig, UsageError } from '../../config/index
 import { argumentsLayer } from '../../config/layers/arguments-layer.js';
 import { type Layer, mergedLayer } from '../../config/layers/layer.js';
 import { sinkName } from '../../config/sections/sinks.js';
+import { wholeNumber } from '../../errors/whole-number.js';
 import { assignmentFlags } from './flags.js';
 import { nameModels } from './saved-models.js';
 import { readSizes } from './sizes.js';
@@ -84,7 +85,7 @@ function setBy(flag: string, key: string, text: string): Layer {
 const ROLLOUT_BATCH = 256;
 
 function sizeLayers(flags: Flags, { rollout, objective }: Config): Translation {
-  const given = (name: string) => countOf(name, flags[name]);
+  const given = (name: string) => wholeNumber(`--${name}`, flags[name], { least: 1 });
   /** A setting that follows from flags: from the first of them that is given, or not at all. */
   const follows = (names: readonly string[], key: string, value: number | string): Layer[] => {
     const name = names.find((flag) => flags[flag] !== undefined);
@@ -122,11 +123,4 @@ function sizeLayers(flags: Flags, { rollout, objective }: Config): Translation {
           ]),
     ],
   };
-}
-
-function countOf(name: string, written: Flags[string]): number | undefined {
-  if (written === undefined) return undefined;
-  const count = Number(written);
-  if (Number.isInteger(count) && count > 0) return count;
-  throw new UsageError(`--${name}: expected a whole number >= 1, found '${String(written)}'.`);
 }

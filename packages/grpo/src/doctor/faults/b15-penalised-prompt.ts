@@ -1,11 +1,9 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { roundingOf, truncates } from '../measures/sampling.js';
+import { truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
-
-/** Tolerance between two log-probs of one pass, whose logits may have been processed in half precision. */
-const ROUNDING = { full: 1e-4, half: 0.01 };
+import { roundingOf, WITHIN_ROUNDING } from '../tolerance.js';
 
 export const b15: Fault = {
   code: 'B15',
@@ -19,7 +17,7 @@ export const b15: Fault = {
       kind: 'identity',
       level: 2,
       rank: 3,
-      threshold: `with penalties declared, the first token’s two log-probs agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision, since nothing was generated before it; where truncation is declared too, the log-prob of the sampled distribution is not lower`,
+      threshold: `with penalties declared, the first token’s two log-probs agree within ${WITHIN_ROUNDING}, since nothing was generated before it; where truncation is declared too, the log-prob of the sampled distribution is not lower`,
       sources: ['huggingface/transformers#36642', 'parity/trl_faults.py'],
       why: 'Penalties that see the prompt make its words less likely; relative to them, the end token becomes up to 3000 times likelier.',
       remedy: 'Count only generated tokens in presence, frequency and repetition penalties.',

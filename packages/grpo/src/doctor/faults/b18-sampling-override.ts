@@ -1,12 +1,10 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { temperatureOf } from '../measures/plain-scoring.js';
-import { roundingOf, truncates } from '../measures/sampling.js';
+import { truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
-
-/** Tolerance between two log-probs of one pass, whose logits may have been processed in half precision. */
-const ROUNDING = { full: 1e-4, half: 0.01 };
+import { roundingOf, WITHIN_ROUNDING } from '../tolerance.js';
 
 export const b18: Fault = {
   code: 'B18',
@@ -20,7 +18,7 @@ export const b18: Fault = {
       kind: 'identity',
       level: 2,
       rank: 3,
-      threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`,
+      threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${WITHIN_ROUNDING}`,
       sources: ['OpenPipe/ART#140', 'verl-project/verl#7270', 'NVIDIA-NeMo/RL#3497'],
       why: 'generation_config.json overrides the requested settings.',
       remedy:

@@ -2,10 +2,11 @@ import { longestRun } from '../../maths/trend.js';
 import { ENTROPY_SHARE, type StepRecord, type UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { lossTerms, roundingOf } from '../measures/loss-terms.js';
+import { lossTerms } from '../measures/loss-terms.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { type EvidenceOf, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
+import { roundingOf } from '../tolerance.js';
 
 /** How an entropy term shows that it raises the loss: by the entropy of a tiny step, in the gradient, or by the term itself. */
 type Raised = { entropyChange?: number; share?: number; coefficient?: number; value?: number };

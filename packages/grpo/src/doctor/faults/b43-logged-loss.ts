@@ -4,11 +4,12 @@ import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { type LogView, valuesAt } from '../log-view.js';
-import { lossTerms, roundingOf, WITHIN } from '../measures/loss-terms.js';
+import { lossTerms } from '../measures/loss-terms.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
 import { say } from '../sentence.js';
+import { roundingOf, WITHIN_ROUNDING } from '../tolerance.js';
 
 /** Fewest entries for a metric that never moves. */
 const FEW = 16;
@@ -39,7 +40,7 @@ export const b43: Fault = {
       kind: 'identity',
       level: 6,
       rank: 3,
-      threshold: `|Σ coefficient × value − loss| within ${WITHIN}, of the largest part, and ${CANCELLED} of the tokens’ terms`,
+      threshold: `|Σ coefficient × value − loss| within ${WITHIN_ROUNDING}, of the largest part, and ${CANCELLED} of the tokens’ terms`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Log the loss that is optimised, and its parts with the signs with which they enter it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -67,7 +68,7 @@ export const b43: Fault = {
       kind: 'identity',
       level: 6,
       rank: 3,
-      threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN}, of Σ |…|; β is 0 if the KL is in the reward; the entropy is the mean over the tokens that keep their policy term`,
+      threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN_ROUNDING}, of Σ |…|; β is 0 if the KL is in the reward; the entropy is the mean over the tokens that keep their policy term`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

@@ -3,9 +3,10 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { type Inputs, replayedOf } from '../inputs.js';
 import { supportFits } from '../measures/plain-scoring.js';
-import { hasPenalties, roundingOf, truncates } from '../measures/sampling.js';
+import { hasPenalties, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
+import { roundingOf } from '../tolerance.js';
 
 const SOURCES = [
   'vllm-project/vllm#49577',

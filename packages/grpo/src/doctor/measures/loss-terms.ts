@@ -1,12 +1,5 @@
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { entropyMeanOf } from '../recompute/micro-batches.js';
-import { isFull } from '../tolerance.js';
-
-/** Relative to the size of what is added: sums in another order, and parts that were rounded to half precision. */
-const ROUNDING = { full: 1e-4, half: 0.01 };
-export const WITHIN = `${ROUNDING.full} in float32, ${ROUNDING.half} in half precision`;
-
-export const roundingOf = (record: StepRecord): number => (isFull(record) ? ROUNDING.full : ROUNDING.half);
 
 export interface LossTerms {
   /** Σ policy × weight + β × KL × its weight, and the same of absolute values. */

@@ -1,13 +1,8 @@
 /** What the declared sampling does to log-probs. */
 import type { DeclaredSection, StepRecord } from '../../trace/index.js';
 import { inputs } from '../inputs.js';
-import { type Gap, isFull, toleranceOf } from '../tolerance.js';
+import { type Gap, toleranceOf } from '../tolerance.js';
 import { compareFirst } from './first-update.js';
-
-/** Between two log-probs of one pass, whose logits may have been processed in half precision. */
-export const ROUNDING = { full: 1e-4, half: 0.01 };
-
-export const roundingOf = (record: StepRecord): number => (isFull(record) ? ROUNDING.full : ROUNDING.half);
 
 /** How far the policy's log-probs at the first update lie from the sampler's; undefined where one of them is missing. */
 export function samplerGap(record: StepRecord): Gap | undefined {

@@ -52,7 +52,7 @@ describe('grpo data chess', () => {
 
   it.each([
     [['data', 'chess'], 'needs one file to write'],
-    [['data', 'chess', 'a.jsonl', '--games', '0'], "--games is a whole number of at least 1, found '0'"],
+    [['data', 'chess', 'a.jsonl', '--games', '0'], "--games must be a whole number >= 1, found '0'"],
     [['data', 'chess', 'a.jsonl', '--engine', 'nobody'], 'there is no chess engine nobody'],
   ])('refuses grpo %j', async (argv, problem) => {
     const dir = tempFolder();

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { UsageError, UserError } from '../../../errors/user-error.js';
+import { wholeNumber } from '../../../errors/whole-number.js';
 import { writeFileAtomic } from '../../../formats/atomic-file.js';
 import { ChessEngine } from '../../../tasks/chess/engine/engine.js';
 import { findEngine } from '../../../tasks/chess/engine/find.js';
@@ -20,9 +21,9 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
       throw new UserError(`${path} exists already`, { hint: 'Delete it, or give another name.' });
   }
   const options = {
-    games: countOf(flags, 'games', 100, 1),
-    plies: countOf(flags, 'plies', 60, 1),
-    seed: countOf(flags, 'seed', 0, 0),
+    games: wholeNumber('--games', flags.games, { least: 1 }) ?? 100,
+    plies: wholeNumber('--plies', flags.plies, { least: 1 }) ?? 60,
+    seed: wholeNumber('--seed', flags.seed) ?? 0,
     holdOut: heldOut !== undefined,
   };
   const path = enginePath(flags.engine as string | undefined);
@@ -60,12 +61,4 @@ function enginePath(name: string | undefined): string | undefined {
     if (error instanceof UserError) return undefined;
     throw error;
   }
-}
-
-function countOf(flags: CommandArguments['flags'], name: string, fallback: number, least: number): number {
-  const text = flags[name] as string | undefined;
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  throw new UsageError(`--${name} is a whole number of at least ${least}, found '${text}'.`);
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { UsageError, UserError } from '../../../config/index.js';
+import { wholeNumber } from '../../../errors/whole-number.js';
 import { writeRows } from '../../../formats/write-rows.js';
 import { countdownRow } from '../../../tasks/countdown/generate.js';
 import { problemKey } from '../../../tasks/countdown/task.js';
@@ -14,8 +15,8 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     });
   }
   if (existsSync(path)) throw new UserError(`${path} is there already`, { hint: 'Give another name.' });
-  const count = wholeNumber('rows', flags.rows, 1000, 1);
-  const seed = wholeNumber('seed', flags.seed, 0, 0);
+  const count = wholeNumber('--rows', flags.rows, { least: 1 }) ?? 1000;
+  const seed = wholeNumber('--seed', flags.seed) ?? 0;
   await writeRows(path, problems(seed, count));
   process.stdout.write(`${path}: ${count} rows.\nUse it as: task.name=countdown task.data=${path}\n`);
   return 0;
@@ -31,11 +32,4 @@ function* problems(seed: number, count: number) {
     asked.add(key);
     yield row;
   }
-}
-
-function wholeNumber(name: string, flag: unknown, otherwise: number, least: number): number {
-  if (flag === undefined) return otherwise;
-  const value = Number(flag);
-  if (/^\d+$/.test(String(flag)) && Number.isSafeInteger(value) && value >= least) return value;
-  throw new UsageError(`--${name} is a whole number >= ${least}, found '${String(flag)}'.`);
 }

@@ -110,7 +110,7 @@ describe('grpo reward check', () => {
   it.each<[string[], RegExp]>([
     [['task.data=none.jsonl'], /none\.jsonl/],
     [['arithmetic', 'bbq'], /takes one task/],
-    [['arithmetic', '--rows', '0'], /--rows must be a whole number above 0, found '0'/],
+    [['arithmetic', '--rows', '0'], /--rows must be a whole number >= 1, found '0'/],
     [['arithmatic'], /task\.name/],
     [
       ['task.data=open.jsonl', 'task.grading=none', 'task.evalSize=1', 'rewards=[{builtin: think-format}]'],

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Config, resolveConfig, UsageError } from '../../../config/index.js';
+import { wholeNumber } from '../../../errors/whole-number.js';
 import { modelFolder } from '../../../hub/model-folder.js';
 import { readModelFolder } from '../../../models/folder/folder.js';
 import { isJudge, scoreCompletions, takeJudgeReports } from '../../../rewards/index.js';
@@ -27,7 +28,7 @@ export async function run({ flags, settings, operands: [word, ...more] }: Comman
     file: isFile ? word : (flags.config as string | undefined),
     settings: [...(word === undefined || isFile ? [] : [`task.name=${word}`]), ...settings],
   });
-  const rows = rowsOf(flags.rows as string | undefined);
+  const rows = wholeNumber('--rows', flags.rows, { least: 1 }) ?? CANARY_ROWS;
   using claimed = flags.json ? claimStdout() : undefined;
   const report = await readable(() => check(config, rows));
   const clean = isClean(report);
@@ -103,11 +104,4 @@ function tellOfJudges({ rewards }: LoadedTask, groups: readonly CanaryGroup[]): 
     process.stderr.write(
       `The judge ${name} is asked about ${count} completions of ${groups.length} rows; what its cache has costs nothing.\n`,
     );
-}
-
-function rowsOf(written: string | undefined): number {
-  if (written === undefined) return CANARY_ROWS;
-  const rows = Number(written);
-  if (Number.isSafeInteger(rows) && rows > 0) return rows;
-  throw new UsageError(`--rows must be a whole number above 0, found '${written}'.`);
 }
