@@ -1,6 +1,7 @@
 /** What a hub, or the way to it, says no with: in words, with what to do. */
 import { UserError } from '../errors/user-error.js';
-import { retryAfter } from '../formats/retry-after.js';
+import { fetchReason } from '../http/fetch-reason.js';
+import { retryAfter } from '../http/retry-after.js';
 import type { Token } from './hub-settings.js';
 import { PassingError } from './passing-error.js';
 import type { Repository } from './repository.js';
@@ -65,10 +66,9 @@ const LASTING = /^(ENOTFOUND|ECONNREFUSED|ERR_INVALID_URL|ERR_TLS|.*CERT|.*SIGNA
 
 /** A failed connection as an error for people; what is none passes unchanged. */
 export function unreachable(error: unknown, url: string): unknown {
-  // fetch says `fetch failed` or `terminated`, and why in the cause.
   if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return error;
-  const { code = '', message } = error.cause as NodeJS.ErrnoException;
-  const reason = message === '' ? code : message;
+  const { code = '' } = error.cause as NodeJS.ErrnoException;
+  const reason = fetchReason(error);
   const { origin } = new URL(url);
   const options = { hint: advice(code), cause: error };
   return LASTING.test(code)

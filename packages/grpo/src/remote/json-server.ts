@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { excerpt } from '../errors/printable.js';
 import { UserError } from '../errors/user-error.js';
 import { isObject } from '../formats/json.js';
-import { retryAfter } from '../formats/retry-after.js';
+import { retryAfter } from '../http/retry-after.js';
 import { NoAnswer, Refusal } from './server-error.js';
 
 /** Seconds until a connection is there. */

@@ -6,6 +6,7 @@ import type { Circumstances } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { packageVersion } from '../config/version.js';
 import { fingerprint } from '../formats/fingerprint.js';
+import { known } from '../formats/known.js';
 import { dataFiles } from '../tasks/data-files.js';
 
 /** How libtorch's account of its build names what results depend on. */
@@ -21,7 +22,7 @@ const LIBRARIES = {
 export function engineLibraries(): Partial<Record<keyof typeof LIBRARIES, string>> {
   const built = buildConfiguration();
   const found = Object.entries(LIBRARIES).map(([name, pattern]) => [name, pattern.exec(built)?.[1]]);
-  return Object.fromEntries(found.filter(([, value]) => value !== undefined));
+  return known(Object.fromEntries(found));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { excerpt } from '../errors/printable.js';
 import { isObject } from '../formats/json.js';
-import { retryAfter } from '../formats/retry-after.js';
+import { fetchReason } from '../http/fetch-reason.js';
+import { retryAfter } from '../http/retry-after.js';
 import { withoutSecrets } from './secrets.js';
 import { Undelivered } from './sink.js';
 
@@ -67,13 +68,8 @@ export async function ask(
   throw refusal(response, text, server);
 }
 
-/** `fetch` says why in the cause. */
-function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `no answer within ${PATIENCE} s`;
-  if (!(cause instanceof Error)) return message;
-  return cause.message === '' ? String((cause as NodeJS.ErrnoException).code) : cause.message;
-}
+const reasonOf = (error: unknown): string =>
+  (error as Error).name === 'TimeoutError' ? `no answer within ${PATIENCE} s` : fetchReason(error);
 
 function refusal({ status, headers }: Response, text: string, server: Server): Refused {
   const answer = objectIn(text) ?? {};

@@ -1,5 +1,6 @@
 import { FormatError } from '../errors/format-error.js';
 import { excerpt, printable } from '../errors/printable.js';
+import { known } from '../formats/known.js';
 import { bytesAt, type Field, fieldsOf, integerAt, NotProtobuf, textAt } from '../formats/protobuf.js';
 import { readWhole } from '../formats/read-file.js';
 import type { AddedToken, TokenizerDefinition } from './tokenizer-definition.js';
@@ -96,7 +97,7 @@ export function readSentencePiece(
       post_processor: addsBos && bos !== undefined ? [beginningWith(bos, bosId)] : [],
       added_tokens: pieces.flatMap((piece, id) => addedToken(piece, id)),
     },
-    named: Object.fromEntries(Object.entries(named).filter(([, text]) => text !== undefined)),
+    named: known(named),
   };
 }
 

@@ -1,5 +1,7 @@
 /** One completion of a step: everything that the record has of it, as sums and means over its trained tokens. */
+
 import { inputs, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
+import { known } from '../formats/known.js';
 import { mean, nonzero, sum } from '../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../trace/index.js';
 
@@ -181,12 +183,5 @@ function klOf(policy: Float64Array, reference: Float64Array): KlEstimates {
     k1: -mean(d),
     k2: mean(d.map((x) => x ** 2 / 2)),
     k3: mean(d.map((x) => Math.expm1(x) - x)),
-  };
-}
-
-/** Without the keys whose value is undefined. */
-export function known<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
   };
 }

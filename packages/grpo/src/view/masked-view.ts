@@ -1,7 +1,7 @@
 import { inputs } from '../doctor/inputs.js';
+import { known } from '../formats/known.js';
 import { mean } from '../maths/moments.js';
 import type { StepRecord } from '../trace/index.js';
-import { known } from './completion-view.js';
 
 /** How a masked-diffusion model filled completions, and how their log-probs are estimated in the first iteration. */
 export interface MaskedView {

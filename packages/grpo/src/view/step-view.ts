@@ -1,19 +1,15 @@
 /** A recorded step, phase by phase: numbers and texts that a terminal, a page or JSON shows. Nothing is computed by a model. */
+
 import type { Check } from '../doctor/check.js';
 import { examine } from '../doctor/examine.js';
 import { inputs, keysOf, membersOf, scoredRows, updateRows } from '../doctor/inputs.js';
 import { registry } from '../doctor/registry.js';
+import { known } from '../formats/known.js';
 import { countLeading } from '../maths/lists.js';
 import { isFlat, largest, mean, moments, sum } from '../maths/moments.js';
 import { Watch } from '../progress/watch.js';
 import type { Declared, StepRecord, UpdateRecord } from '../trace/index.js';
-import {
-  type CompletionView,
-  completionViews,
-  isBeyondClip,
-  type KlEstimates,
-  known,
-} from './completion-view.js';
+import { type CompletionView, completionViews, isBeyondClip, type KlEstimates } from './completion-view.js';
 import { type MaskedView, maskedView } from './masked-view.js';
 import { type PhaseVerdict, verdictsOf } from './phases.js';
 

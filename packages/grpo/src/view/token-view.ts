@@ -1,7 +1,7 @@
 /** The tokens of one completion, number by number. */
 import { inputs, membersOf, supportSizesOf, updateRows } from '../doctor/inputs.js';
+import { known } from '../formats/known.js';
 import type { StepRecord } from '../trace/index.js';
-import { known } from './completion-view.js';
 import { betaOf, slopesOf } from './loss-rows.js';
 import type { StepView } from './step-view.js';
 

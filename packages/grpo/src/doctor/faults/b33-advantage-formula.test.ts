@@ -149,6 +149,15 @@ testStepCheck('B33.leak', [
     verdict: 'warn',
     evidence: { prompt: 0, values: { advantage: 0.93 } },
   },
+  {
+    name: 'the same where the first of them has no reward',
+    plant: ({ rewards, advantages }) => {
+      rewards!.totals![0] = Number.NaN;
+      advantages!.fill(0.93, 0, 4);
+    },
+    verdict: 'warn',
+    evidence: { prompt: 0, values: { advantage: 0.93 } },
+  },
   { name: 'what TRL leaves of it', plant: inFloat32(5.7), verdict: 'pass' },
   {
     name: 'rewards that are compared one by one, with equal sums',

@@ -26,6 +26,8 @@ export const asDeclared = <M extends Measurements>(
 ): Found<M> =>
   declared.advantage?.scale === undefined ? inform(measured, evidence) : fail(measured, evidence);
 
-/** Whether rewards are one number, but for rounding. */
-export const isEqual = (rewards: readonly number[]) =>
-  largest(rewards) - smallest(rewards) <= 1e-6 * Math.max(1e-3, Math.abs(rewards[0]!));
+/** Whether rewards are one number, but for rounding; those that are NaN left out. */
+export function isEqual(rewards: readonly number[]): boolean {
+  const [least, most] = [smallest(rewards), largest(rewards)];
+  return most - least <= 1e-6 * Math.max(1e-3, Math.abs(least), Math.abs(most));
+}

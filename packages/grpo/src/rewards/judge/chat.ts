@@ -4,7 +4,8 @@ import { byteCount } from '../../errors/byte-count.js';
 import { excerpt } from '../../errors/printable.js';
 import { UserError } from '../../errors/user-error.js';
 import { isObject } from '../../formats/json.js';
-import { retryAfter } from '../../formats/retry-after.js';
+import { fetchReason } from '../../http/fetch-reason.js';
+import { retryAfter } from '../../http/retry-after.js';
 
 /** No verdict is this long; a longer reply is not read to its end. */
 const MAX_BODY_BYTES = 2 ** 20;
@@ -90,7 +91,9 @@ export async function complete(
   } catch (error) {
     signal.throwIfAborted();
     if (late) throw new RequestError(`no reply within ${timeoutSeconds} s`, true);
-    throw error instanceof RequestError ? error : new RequestError(`no connection: ${causeOf(error)}`, true);
+    throw error instanceof RequestError
+      ? error
+      : new RequestError(`no connection: ${fetchReason(error)}`, true);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', cancel);
@@ -173,11 +176,4 @@ function messageIn(body: string): { content?: unknown; finish?: unknown } {
   const choice: unknown = isObject(parsed) && Array.isArray(parsed.choices) ? parsed.choices[0] : undefined;
   if (!isObject(choice) || !isObject(choice.message)) return {};
   return { content: choice.message.content, finish: choice.finish_reason };
-}
-
-/** `fetch failed` says nothing; its cause does. */
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name);
 }

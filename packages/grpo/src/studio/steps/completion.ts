@@ -1,7 +1,8 @@
 import { inputs, membersOf, scoredRows, supportSizesOf, updateRows } from '../../doctor/inputs.js';
 import { UserError } from '../../errors/user-error.js';
+import { known } from '../../formats/known.js';
 import type { StepRecord } from '../../trace/index.js';
-import { completionNames, known } from '../../view/completion-view.js';
+import { completionNames } from '../../view/completion-view.js';
 import { betaOf } from '../../view/loss-rows.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { CompletionAnswer, Requests, TokenColumns } from '../requests.js';

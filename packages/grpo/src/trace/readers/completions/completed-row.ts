@@ -1,5 +1,7 @@
 /** A completion out of a row of a table, whoever wrote it. */
+
 import { isObject } from '../../../formats/json.js';
+import { known } from '../../../formats/known.js';
 import { numberOf } from '../rows/metric-row.js';
 import type { CompletedRow } from './completed.js';
 import { isTokenExport, splitTokenExport } from './token-export.js';
@@ -72,7 +74,7 @@ export function completedRow(
   const step = numberOf(get('step'));
   const completed: CompletedRow = {
     rewards: rewardsOf(row),
-    ...present({
+    ...known({
       prompt: textOf(prompt),
       messages: Array.isArray(prompt) && prompt.every(isObject) ? prompt : undefined,
       promptIds,
@@ -93,11 +95,6 @@ export function completedRow(
     }),
   };
   return { completed, ...(step !== undefined && Number.isFinite(step) && { step }) };
-}
-
-/** Without what is undefined. */
-function present(fields: { [K in keyof CompletedRow]?: CompletedRow[K] | undefined }): Partial<CompletedRow> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** A text; of a conversation, what its messages say. */

@@ -1,6 +1,8 @@
 /** Settings of a run in the names that its trainer gives them, and what they declare. */
+
 import { RATIO_LEVELS, SCALES, type Scale } from '../../../config/choices.js';
 import { isObject } from '../../../formats/json.js';
+import { known } from '../../../formats/known.js';
 import type { Declared } from '../../declared.js';
 import type { MetricSeries } from '../../series.js';
 import { numberOf } from '../rows/metric-row.js';
@@ -113,8 +115,8 @@ function declaredOf({ number, text, flag }: Reader, args: Readonly<Record<string
   const weights = args.reward_weights;
   // Elsewhere these bounds are of another kind, or not used.
   const clips = loss !== undefined && /^(grpo|bnpo|dr_grpo|dapo|luspo)$/.test(loss);
-  return present({
-    rollout: present({
+  return known({
+    rollout: known({
       group: number('num_generations'),
       maxNewTokens: number('max_completion_length'),
       temperature: number('temperature'),
@@ -124,7 +126,7 @@ function declaredOf({ number, text, flag }: Reader, args: Readonly<Record<string
       minP: number('min_p') ?? (args.min_p === null ? 0 : undefined),
       repetitionPenalty: number('repetition_penalty'),
     }),
-    objective: present({
+    objective: known({
       loss,
       ratio: oneOf(RATIO_LEVELS, text('importance_sampling_level')),
       ...(clips && {
@@ -133,10 +135,10 @@ function declaredOf({ number, text, flag }: Reader, args: Readonly<Record<string
       }),
       maskTruncated: flag('mask_truncated_completions'),
     }),
-    advantage: present({ scale: scaleOf(args), ...(loss !== undefined && { epsilon: 1e-4, ddof: 1 }) }),
-    kl: present({ beta, ...(beta !== undefined && beta > 0 && { estimator: 'k3' as const }) }),
-    entropy: present({ coefficient: number('entropy_coef') }),
-    optimizer: present({
+    advantage: known({ scale: scaleOf(args), ...(loss !== undefined && { epsilon: 1e-4, ddof: 1 }) }),
+    kl: known({ beta, ...(beta !== undefined && beta > 0 && { estimator: 'k3' as const }) }),
+    entropy: known({ coefficient: number('entropy_coef') }),
+    optimizer: known({
       learningRate: number('learning_rate'),
       maxGradNorm: number('max_grad_norm'),
       weightDecay: number('weight_decay'),
@@ -165,11 +167,4 @@ function updatesPerRollout(number: Reader['number']): number | undefined {
   if (iterations === undefined || accumulated === undefined) return undefined;
   const microSteps = number('steps_per_generation') ?? accumulated;
   return Math.max(1, (iterations * microSteps) / accumulated);
-}
-
-/** Without what is undefined. */
-function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }
