@@ -19,7 +19,7 @@ export function compareRows(
   handOver: HandOver,
   quantity: string,
   rows: readonly LogProbRow[],
-  { token: bound, all }: Tolerance,
+  { token: bound, all }: Pick<Tolerance, 'token' | 'all'>,
 ): Comparison[] {
   const pairs = rows.flatMap(({ found, plain, completion, tokens = [...plain.keys()], weight = 1 }): Pair[] =>
     tokens.map((token) => ({

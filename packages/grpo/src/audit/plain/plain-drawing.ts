@@ -37,6 +37,11 @@ export interface Drawn {
   most: number;
   /** Log-prob of the token at each of {@link TEMPERATURES}. */
   tempered: readonly number[];
+  /**
+   * The random numbers in [0, 1) that draw the token, first and last: what the tokens before it in the vocabulary take of
+   * the distribution, and that with its own share. Not of greedy tokens.
+   */
+  numbers?: readonly [number, number];
   /** Ids of the recorded support that cannot be drawn, and that lack in it though they can; where there is one. */
   misplaced?: number;
 }
@@ -85,6 +90,7 @@ export function drawnOf(
       return where(exact.has, token.div(times).sub(mass), Number.NEGATIVE_INFINITY).toNumbers();
     }),
   );
+  const numbers = numbersOf(logprobs, index, { loose, tight });
   const misplaced = support && misplacedIn(logprobs, support.slice(start, start + rows), { loose, tight });
   return own.map((_, row) => {
     const [logprob, least, most] = columns.map((column) => column[row]!);
@@ -93,8 +99,30 @@ export function drawnOf(
       least: least!,
       most: most!,
       tempered: tempered.map((column) => column[row]!),
+      numbers: numbers[row]!,
       ...(misplaced && { misplaced: misplaced[row]! }),
     };
+  });
+}
+
+/** The range of numbers of each token, as wide as tokens at a bound may make it. */
+function numbersOf(
+  logprobs: Tensor,
+  index: Tensor,
+  { loose, tight }: { loose: Bounded; tight: Bounded },
+): (readonly [number, number])[] {
+  return tidy(() => {
+    const p = logprobs.to('float64').exp();
+    const sums = ({ bound }: Bounded) => {
+      const own = bound ? where(logprobs.ge(bound), p, 0) : p;
+      const upTo = own.cumsum(1);
+      const [last, token] = [upTo.size(1) - 1, upTo.gather(1, index)];
+      return { before: token.sub(own.gather(1, index)), after: token, all: upTo.narrow(1, last, 1) };
+    };
+    const [most, least] = [sums(loose), sums(tight)];
+    const from = least.before.div(most.all).toNumbers();
+    const to = most.after.div(least.all).clamp(null, 1).toNumbers();
+    return from.map((first, row) => [first, to[row]!] as const);
   });
 }
 
