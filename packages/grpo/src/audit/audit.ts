@@ -10,6 +10,7 @@ import { auditAdvantages } from './advantage.js';
 import { auditCheckpoint } from './checkpoint.js';
 import { chosenOf } from './chosen.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
+import { auditOrder } from './data-order.js';
 import { auditEndings } from './ending.js';
 import { LossInputAudit } from './loss-input.js';
 import { auditLossSlopes } from './loss-slopes.js';
@@ -24,6 +25,7 @@ import { WeightsAudit } from './weights.js';
 
 /** What is compared before the weights change, in the order of a step. */
 const MEASURES: readonly Measure[] = [
+  auditOrder,
   auditPrompts,
   auditModel,
   auditLossSlopes,
@@ -34,8 +36,8 @@ const MEASURES: readonly Measure[] = [
   auditCheckpoint,
 ];
 
-/** The measures that run at every step: they compute a few numbers per completion from other numbers. */
-const CHEAP: readonly Measure[] = [auditTotals, auditAdvantages];
+/** The measures that run at every step: they cost nothing beside a step. */
+const CHEAP: readonly Measure[] = [auditOrder, auditTotals, auditAdvantages];
 
 /** What follows the step from there on. */
 const followersOf = (trainer: Trainer): FollowingMeasure[] => [

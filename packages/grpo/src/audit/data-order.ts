@@ -1,8 +1,27 @@
 import type { Problem, Task } from '../tasks/task.js';
-import type { Comparison } from '../trace/index.js';
-import type { AuditContext } from './context.js';
+import type { AuditContext, Measured } from './context.js';
 import { DeclaredOrder } from './declared-order.js';
 import { type Pair, worstOf } from './worst.js';
+
+/** The rows of a task in the order of a seed. */
+interface Order {
+  seed: number;
+  rowOf: ReadonlyMap<Problem, number>;
+  parts: readonly (Part & { order: DeclaredOrder })[];
+}
+
+/** Every step asks, and to shuffle a large file takes a second. */
+const orders = new WeakMap<Task['train'], Order>();
+
+function orderOf(task: Task, seed: number): Order {
+  const known = orders.get(task.train);
+  if (known?.seed === seed) return known;
+  const rowOf = firstPlaces(task.train);
+  const parts = partsOf(task, rowOf).map((part) => ({ ...part, order: new DeclaredOrder(part.rows, seed) }));
+  const order = { seed, rowOf, parts };
+  orders.set(task.train, order);
+  return order;
+}
 
 /** Rows of the data that take their turns in an order of their own. */
 interface Part {
@@ -20,9 +39,9 @@ interface Part {
  *
  * @returns nothing for a loop that takes its problems from elsewhere
  */
-export function compareOrder({ trainer, batch, step }: AuditContext): Comparison[] {
+export function auditOrder({ trainer, batch, step }: AuditContext): Measured {
   const { supply, task, config, begun = { steps: 0, problems: 0 } } = trainer;
-  if (!supply) return [];
+  if (!supply) return { comparisons: [] };
   const { own = batch, replayed } = batch.exchange ?? {};
   const { prompts } = config.rollout;
   const { refills } = config.groups;
@@ -32,9 +51,8 @@ export function compareOrder({ trainer, batch, step }: AuditContext): Comparison
   const inPlace = batch.problems.flatMap((problem, prompt) =>
     replayed?.has(prompt) || problem === own.problems[prompt] ? [] : [{ problem, prompt }],
   );
-  const rowOf = firstPlaces(task.train);
-  const pairs = partsOf(task, rowOf).flatMap(({ rows, share, slack }) => {
-    const order = new DeclaredOrder(rows, config.seed);
+  const { rowOf, parts } = orderOf(task, config.seed);
+  const pairs = parts.flatMap(({ rows, share, slack, order }) => {
     const known = new Set(rows);
     const placed = (problem: Problem, prompt: number) => {
       const row = rowOf.get(problem);
@@ -59,7 +77,9 @@ export function compareOrder({ trainer, batch, step }: AuditContext): Comparison
   const strangers = own.problems.flatMap((problem, prompt): Pair[] =>
     rowOf.has(problem) ? [] : [{ found: 'a row of elsewhere', plain: 'a row of the data', bound: 0, prompt }],
   );
-  return worstOf('run', "row of the data in the seed's order", [...pairs, ...strangers]);
+  return {
+    comparisons: worstOf('run', "row of the data in the seed's order", [...pairs, ...strangers]),
+  };
 }
 
 const pairOf = (row: number, declared: number, prompt: number): Pair => {

@@ -6,13 +6,14 @@ import { type Pair, worstOf } from './worst.js';
 
 /** The ids of every completion → its text, its length and why it ended. */
 export function auditEndings({ trainer, batch }: AuditContext): Measured {
-  const { model, sampling, ownStages } = trainer;
+  const { model, ownStages, config, task } = trainer;
   if (ownStages?.includes('sample'))
     return {
       handOver: 'completion',
       missing: 'the standard stage sample: yours ends completions as it likes',
     };
   const { tokenizer, endIds } = model;
+  const { minNewTokens, maxNewTokens } = config.rollout;
   const each = (pairOf: (completion: Completion, b: number) => Pair) =>
     batch.completions_B.flatMap((one, b) =>
       isOfEarlierRun(trainer, batch, problemOf(batch, b)) ? [] : [{ ...pairOf(one, b), completion: b }],
@@ -20,19 +21,26 @@ export function auditEndings({ trainer, batch }: AuditContext): Measured {
   const isEnd = (id: number | undefined) => id !== undefined && endIds.has(id);
   const limitOf = (b: number) => {
     const { length } = batch.prompts[problemOf(batch, b)]!.ids;
-    return Math.min(sampling.maxNewTokens, model.decoder.config.maxPositions - length);
+    return Math.min(maxNewTokens, model.decoder.config.maxPositions - length);
   };
   const decoded = (ids: readonly number[]) => tokenizer.decode(ids);
   /** Whether the last token completed a stop string. */
   const isStopped = (ids: readonly number[]) =>
-    sampling.stop.some((stop) => timesIn(decoded(ids), stop) > timesIn(decoded(ids.slice(0, -1)), stop));
+    task.stop.some((stop) => timesIn(decoded(ids), stop) > timesIn(decoded(ids.slice(0, -1)), stop));
+  const isOver = (ids: readonly number[]) =>
+    ids.length >= minNewTokens && (isEnd(ids.at(-1)) || isStopped(ids));
   const reasonOf = (ids: readonly number[], b: number): string => {
-    if (ids.length >= sampling.minNewTokens && (isEnd(ids.at(-1)) || isStopped(ids))) return 'stop';
+    if (isOver(ids)) return 'stop';
     return ids.length === limitOf(b) ? 'length' : `neither an end nor ${limitOf(b)} tokens`;
   };
   /** Tokens up to the first end, whatever came behind it. */
   const endOf = (ids: readonly number[]): number => {
-    const first = ids.findIndex((id, t) => t + 1 >= sampling.minNewTokens && isEnd(id));
+    const before = decoded(ids.slice(0, -1));
+    // To decode every beginning takes long, and few completions have a stop string before their last token.
+    const hasStop = task.stop.some((stop) => before.includes(stop));
+    const first = ids.findIndex((id, t) =>
+      hasStop ? isOver(ids.slice(0, t + 1)) : t + 1 >= minNewTokens && isEnd(id),
+    );
     return first < 0 ? ids.length : first + 1;
   };
   return {

@@ -5,19 +5,16 @@ import type { Problem, Task } from '../tasks/task.js';
 import type { RenderedPrompt } from '../text/render.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
-import { compareOrder } from './data-order.js';
 import { textPair } from './text-pair.js';
 import { type Pair, worstOf } from './worst.js';
 
 /** Row of the data → prompt text → ids, for every prompt of the step. */
-export function auditPrompts(context: AuditContext): Measured {
-  const { trainer, batch } = context;
+export function auditPrompts({ trainer, batch }: AuditContext): Measured {
   const { model, task, config, ownStages } = trainer;
   const count = (quantity: string, found: number, plain: number) =>
     worstOf('run', quantity, [{ found, plain, bound: 0 }]);
   return {
     comparisons: [
-      ...compareOrder(context),
       ...count('number of prompts', batch.prompts.length, config.rollout.prompts),
       ...count(
         'number of completions',

@@ -82,6 +82,7 @@ describe('the audit of a clean step', () => {
       expect.arrayContaining([
         'log-prob of the sampler',
         'log-likelihood of the draws at the declared temperature × 2',
+        'random number of a draw',
         'log-prob of the policy',
         'distance to the plain gradient',
       ]),
@@ -115,7 +116,7 @@ const setsOf = (length: number, ids: (t: number) => number[]) =>
   TokenSets.of(Array.from({ length }, (_, t) => ids(t)));
 
 /** A step whose stage does its work wrongly, and the hand-over that shows it first. */
-const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
+const SICK: [string, Partial<Stages>, HandOver, string[]?, string?][] = [
   [
     'a sampler that draws colder than it says',
     {
@@ -133,6 +134,41 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?][] = [
       },
     },
     'completion',
+  ],
+  [
+    'the random numbers of the first step in every step',
+    {
+      sample: async (model, requests, ...rest) =>
+        standard.sample(
+          model,
+          requests.map((one) => ({ ...one, keys: [0, one.keys[1]!] })),
+          ...rest,
+        ),
+    },
+    'completion',
+  ],
+  [
+    'the random numbers of one prompt for all',
+    {
+      sample: async (model, requests, ...rest) =>
+        standard.sample(
+          model,
+          requests.map((one) => ({ ...one, keys: requests[0]!.keys })),
+          ...rest,
+        ),
+    },
+    'completion',
+    ['rollout.topP=0.9'],
+  ],
+  [
+    'the random numbers of another seed, in half precision',
+    {
+      sample: async (model, requests, options, seed, watch) =>
+        standard.sample(model, requests, options, seed + 1, watch),
+    },
+    'completion',
+    [],
+    'qwen3-bf16',
   ],
   [
     'completions that are copies',
@@ -288,8 +324,8 @@ describe('the audit of a sick step', () => {
     expect(plain).toBe(`prompt ${((prompt! + 1) % PROBLEMS.length) + 1}`);
   });
 
-  it.each(SICK)('names the hand-over of %s', async (_, stages, handOver, settings = []) => {
-    const { apart } = await audited('llama3', settings, stages, 3);
+  it.each(SICK)('names the hand-over of %s', async (_, stages, handOver, settings = [], name = 'llama3') => {
+    const { apart } = await audited(name, settings, stages, 3);
     expect(apart[0]).toBe(handOver);
   });
 });

@@ -24,8 +24,12 @@ export function auditTotals({ batch }: AuditContext): Measured {
 }
 
 /** Σ weight × value; NaN where a reward with a weight failed, or none has a value. */
-export function plainTotals({ columns, weights, unscored }: RewardTable): Float64Array {
-  return Float64Array.from(unscored, (isUnscored, b) => {
+export function plainTotals({ names, columns, weights, unscored, failures }: RewardTable): Float64Array {
+  const weighed = failures.filter(({ reward }) => weights[names.indexOf(reward)] !== 0);
+  const failed = new Set(weighed.map(({ index }) => index));
+  return Float64Array.from(unscored, (isMarked, b) => {
+    // Of a failure that no single completion is to blame for, only the mark tells whom it concerns.
+    const isUnscored = failed.has(null) ? isMarked : failed.has(b);
     const parts = columns.flatMap((column, k) =>
       weights[k] === 0 || Number.isNaN(column[b]!) ? [] : [weights[k]! * column[b]!],
     );
