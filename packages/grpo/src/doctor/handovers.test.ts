@@ -91,3 +91,17 @@ it('a rare token of a peaked distribution is chance, and many of them are anothe
   const { p, gains } = tokens(2);
   expect(p.reduce((mean, x, k) => mean + x * Math.exp(gains[k]!), 0)).toBeCloseTo(1, 12);
 });
+
+it('what an audited step lacks is said, with the hand-overs that it concerns', () => {
+  const check = registry.find(({ code }) => code === 'H10.lacks') as StepCheck;
+  const lack = (handOver: 'completion' | 'gradient' | 'reward' | 'run', what: string) => ({ handOver, what });
+  const outcome = check.test(
+    record([], [lack('completion', 'memory'), lack('gradient', 'memory'), lack('reward', 'a server')]),
+  );
+  expect(outcome).toMatchObject({
+    verdict: 'inform',
+    measured: { handOvers: 'completion, gradient', what: 'memory' },
+    evidence: [{ text: 'completion: memory' }, { text: 'gradient: memory' }, { text: 'reward: a server' }],
+  });
+  expect(check.test(record([], [lack('run', 'an order')])).verdict).toBe('pass');
+});

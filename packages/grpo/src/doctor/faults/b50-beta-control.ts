@@ -55,7 +55,8 @@ export const b50: Fault = {
         'each β within a relative 1e-6 of what the declared control computes from the β before and the KL (not β × KL), after the warm-up; only for logs of every step, judged per kind of problem',
       sources: [],
       why: 'Seen in a controller that compared β × KL with the target.',
-      remedy: 'Give the controller the KL without its weight: β × KL falls with β, and never settles.',
+      remedy:
+        'Where the first such step follows a resume, save and load what the control knows. Else log its input: the KL without its weight, since β × KL falls with β and never settles; of the declared window.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       proofs: ['native'],
       needs: ['kl'],
