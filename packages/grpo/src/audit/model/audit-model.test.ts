@@ -95,6 +95,7 @@ describe('the audit of a clean step', () => {
     expect(compared).toEqual(
       expect.arrayContaining([
         'log-prob of the sampler',
+        'random number of a draw',
         'log-prob of the policy',
         'distance to the plain gradient',
       ]),
@@ -268,6 +269,18 @@ const scoredBy =
 
 /** A stage of a masked-diffusion model that does its work wrongly. */
 const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
+  [
+    'the random numbers of the first step in every step',
+    {
+      sample: async (model, requests, ...rest) =>
+        standard.sample(
+          model,
+          requests.map((one) => ({ ...one, keys: [0, one.keys[1]!] })),
+          ...rest,
+        ),
+    },
+    'completion',
+  ],
   [
     'a sampler that tells another order of filling',
     {

@@ -4,15 +4,15 @@ import type { Completion } from '../../rollout/index.js';
 import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
 import { MOST_CHOSEN } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
-import { declaredDraw } from '../declared-draw.js';
 import { TEMPERATURES } from '../plain/plain-drawing.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { compareFilled } from './compare-filled.js';
+import { compareNumbers } from './compare-numbers.js';
 import { compareRows } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
-import { RARE, type Tolerance, toleranceOf } from './tolerance.js';
+import { RARE, toleranceOf } from './tolerance.js';
 
 /** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
 export function compareCompletions(context: AuditContext, { model, completions }: PlainStep): Measured {
@@ -45,7 +45,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance.token) : []),
-      ...(isOwnEngine ? compareNumbers(context, own, tolerance) : []),
+      ...(isOwnEngine ? compareNumbers(context, own.map(drawnInTurn)) : []),
       ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
       ...likelihoods(own, logChoices(sampled.length), tolerance.all),
       ...likeness(sampled),
@@ -77,6 +77,11 @@ function explaining(
   return worstOf('completion', 'prompt of a completion', pairs);
 }
 
+const drawnInTurn = ({ place, scores: { drawn } }: PlainCompletion) => ({
+  place,
+  drawn: drawn.map((one, t) => ({ ...one, keys: [t] })),
+});
+
 /** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
 function compareDrawn(
   completions: readonly PlainCompletion[],
@@ -92,45 +97,6 @@ function compareDrawn(
     }),
   );
   return worstOf('completion', 'log-prob under the distribution drawn from', pairs);
-}
-
-/**
- * Whether each token is the one that its random number draws, which seed, step, group, completion and place declare: numbers
- * that are used twice or bent show here, whatever they do to the completions.
- */
-function compareNumbers(
-  { trainer, batch, step }: AuditContext,
-  completions: readonly PlainCompletion[],
-  { token, all }: Tolerance,
-): Comparison[] {
-  const { own = batch, sampled = 0 } = batch.exchange ?? {};
-  const { length: first } = own.problems;
-  const refills = Array.from({ length: Math.max(0, sampled - first) }, (_, i) => first + i);
-  const rows = completions.flatMap(({ place, scores: { drawn } }) => {
-    if (drawn.some(({ numbers }) => !numbers)) return [];
-    const prompt = batch.problemOf(place);
-    const rowOf = (group: number) => {
-      const plain = Float32Array.from(drawn, (_, t) =>
-        declaredDraw(trainer.config.seed, step, group, place % batch.groupSize, t),
-      );
-      const found = plain.map((number, t) => {
-        const [from, to] = drawn[t]!.numbers!;
-        return Math.min(Math.max(number, from), to);
-      });
-      return {
-        completion: place,
-        found,
-        plain,
-        off: sum(Array.from(plain, (x, t) => Math.abs(x - found[t]!))),
-      };
-    };
-    const isRefilled = batch.problems[prompt] !== own.problems[prompt];
-    // In which of the places behind the first ones a group was drawn is not declared.
-    const candidates = (isRefilled ? refills : [prompt]).map(rowOf);
-    return candidates.sort((a, b) => a.off - b.off).slice(0, 1);
-  });
-  // Log-probs that are off by e move a share of the distribution by e / 2 at most.
-  return compareRows('completion', 'random number of a draw', rows, { token: token / 2, all: all / 2 });
 }
 
 /** The ids that each token could have been drawn from, where the settings say that they are kept. */

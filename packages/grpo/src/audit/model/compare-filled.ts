@@ -2,9 +2,10 @@ import type { Comparison } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import type { PlainView } from '../plain/plain-pass.js';
+import { type PlainView, passesOf } from '../plain/plain-pass.js';
+import { compareNumbers } from './compare-numbers.js';
 import { compareRows } from './compare-rows.js';
-import type { PlainCompletion } from './plain-step.js';
+import { type PlainCompletion, samplingRules } from './plain-step.js';
 import { toleranceOf } from './tolerance.js';
 
 /** Denoising steps of a completion that are computed again. */
@@ -12,13 +13,16 @@ const STEPS = 4;
 
 /**
  * Prompt → completion of a masked-diffusion model: the sampler's log-prob of a token is that of the step that filled its
- * place, which saw what the steps before had filled. Some steps of each completion are computed again.
+ * place, which saw what the steps before had filled, and its random number that of step and place. Some steps of each
+ * completion are computed again.
  */
 export function compareFilled(
-  { trainer, batch, tell }: AuditContext,
+  context: AuditContext,
   model: PlainModel,
   completions: readonly PlainCompletion[],
 ): Comparison[] {
+  const { trainer, batch, tell } = context;
+  const rules = { ...samplingRules(trainer), maskId: model.maskId };
   const sequences = completions.map(({ place, prompt, completion }) => {
     const { ids, order } = batch.completions_B[place]!.region!;
     const plan = someOf([...new Set(order.slice(0, completion.length))]).map((step) =>
@@ -26,7 +30,10 @@ export function compareFilled(
     );
     return { prompt, completion, masked: { region: ids, plan } };
   });
-  const scores = scoreSequences(model, sequences, trainer.config.rollout.temperature, tell);
+  const scores = scoreSequences(model, sequences, rules.temperature, tell, ({ tokens }) => ({
+    ...rules,
+    places: tokens,
+  }));
   const rows = completions.map(({ place, completion }, i) => ({
     completion: place,
     found: batch.completions_B[place]!.logprobs,
@@ -35,7 +42,16 @@ export function compareFilled(
       sequences[i]!.masked.plan.some(({ scored }) => scored![t] === 1),
     ),
   }));
-  return compareRows('completion', 'log-prob of the sampler', rows, toleranceOf(trainer.model.decoder.dtype));
+  const drawn = completions.map(({ place }, i) => {
+    const { order } = batch.completions_B[place]!.region!;
+    const filled = passesOf(model, sequences[i]!).flatMap(({ tokens }) => tokens);
+    const keysOf = (t: number) => [order[t]!, t];
+    return { place, drawn: scores[i]!.drawn.map((one, n) => ({ ...one, keys: keysOf(filled[n]!) })) };
+  });
+  return [
+    ...compareRows('completion', 'log-prob of the sampler', rows, toleranceOf(trainer.model.decoder.dtype)),
+    ...compareNumbers(context, drawn),
+  ];
 }
 
 /** The input of a denoising step: the places that this step and later ones fill are hidden. */

@@ -1,9 +1,11 @@
 import type { Tensor } from '@grpo/torch';
 import type { TokenSets } from '../../formats/token-sets.js';
+import type { Trainer } from '../../step/trainer.js';
 import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
 import { layerStates } from '../plain/plain-decoder.js';
+import type { SamplingRules } from '../plain/plain-drawing.js';
 import { type PlainScores, plainScores } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { type PlainPass, type PlainSequence, passesOf, perSequence } from '../plain/plain-pass.js';
@@ -29,6 +31,13 @@ export interface PlainStep {
   completions: readonly PlainCompletion[];
 }
 
+/** What the sampler of a run is declared to do. */
+export const samplingRules = ({ model, config }: Trainer): SamplingRules => ({
+  ...config.rollout,
+  endIds: [...model.endIds],
+  margin: toleranceOf(model.decoder.dtype).all,
+});
+
 const setsOf = (sets: TokenSets | undefined) =>
   sets && Array.from({ length: sets.length }, (_, t) => sets.ids(t));
 
@@ -37,11 +46,7 @@ export function plainStep({ trainer, batch, chosen, tell }: AuditContext): Plain
   const { config, ownStages } = trainer;
   const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
   const model = rawModel(trainer.model, trainer.model.decoder, config);
-  const rules = {
-    ...config.rollout,
-    endIds: [...trainer.model.endIds],
-    margin: toleranceOf(trainer.model.decoder.dtype).all,
-  };
+  const rules = samplingRules(trainer);
   const [iteration] = batch.iterations;
   const sequences = chosen.map((place) => ({
     place,
@@ -56,7 +61,7 @@ export function plainStep({ trainer, batch, chosen, tell }: AuditContext): Plain
   const completions = sequences.map((one, i): PlainCompletion => {
     tell();
     const last = states[i]!.map((layers) => layers.at(-1)!);
-    const own = one.masked ? undefined : rules;
+    const own = one.masked ? undefined : () => rules;
     const scores = plainScores(model, one, passes[i]!, last, config.rollout.temperature, own);
     const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
     return { ...one, isOwn, passes: passes[i]!, states: states[i]!, scores };

@@ -24,6 +24,10 @@ export interface SamplingRules
   > {
   /** Ids that are not drawn before `minNewTokens`. */
   endIds: readonly number[];
+  /** The id that is never drawn, of a masked-diffusion model. */
+  maskId?: number | undefined;
+  /** Places in the completion of what is drawn; 0, 1, 2, … where this is not given. */
+  places?: readonly number[];
   /** Nats by which a log-prob may be off: a token so close to the bound of a truncation may be kept or not. */
   margin: number;
 }
@@ -49,7 +53,10 @@ export interface Drawn {
 /** In units of the declared temperature: distributions that draws of a wrong sampler may fit better. */
 export const TEMPERATURES = [0.5, 0.8, 1.25, 2] as const;
 
-/** @param start - place in the completion of the token that the first row of the logits predicts */
+/**
+ * @param completion - tokens in the order of the rows: those of a completion, or those that a denoising step fills
+ * @param start - place among these of the token that the first row of the logits predicts
+ */
 export function drawnOf(
   logits: Tensor,
   completion: readonly number[],
@@ -198,36 +205,46 @@ function penalized(
   logits: Tensor,
   completion: readonly number[],
   start: number,
-  { repetitionPenalty, presencePenalty, frequencyPenalty, minNewTokens, endIds }: SamplingRules,
+  {
+    repetitionPenalty,
+    presencePenalty,
+    frequencyPenalty,
+    minNewTokens,
+    endIds,
+    maskId,
+    places,
+  }: SamplingRules,
 ): Tensor {
   const [rows, vocabulary] = [logits.size(0), logits.size(1)];
-  const places: number[] = [];
+  const changed: number[] = [];
   const change: ((logit: number) => number)[] = [];
   for (let row = 0; row < rows; row++) {
     const t = start + row;
-    const ends = t < minNewTokens ? endIds : [];
+    const ends = (places?.[t] ?? t) < minNewTokens ? endIds : [];
+    const never = maskId === undefined ? ends : [...ends, maskId];
     const counts = new Map<number, number>();
     if (repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0)
       for (const id of completion.slice(0, t)) counts.set(id, (counts.get(id) ?? 0) + 1);
     for (const [id, count] of counts) {
-      if (ends.includes(id)) continue;
-      places.push(row * vocabulary + id);
+      if (never.includes(id)) continue;
+      changed.push(row * vocabulary + id);
       change.push((logit) => {
         const repeated = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty;
         return repeated - presencePenalty - frequencyPenalty * count;
       });
     }
-    for (const id of ends) {
-      places.push(row * vocabulary + id);
+    for (const id of never) {
+      changed.push(row * vocabulary + id);
       change.push(() => Number.NEGATIVE_INFINITY);
     }
   }
-  if (places.length === 0) return logits;
-  const index = tensor(places, undefined, { dtype: 'int64', device: logits.device });
+  if (changed.length === 0) return logits;
+  const index = tensor(changed, undefined, { dtype: 'int64', device: logits.device });
   const before = logits.flatten().indexSelect(0, index).toNumbers();
   const after = Float32Array.from(before, (logit, i) => change[i]!(logit));
-  const changed = logits.flatten().clone();
-  return changed
+  return logits
+    .flatten()
+    .clone()
     .indexCopy_(0, index, tensor(after, undefined, { device: logits.device }))
     .view([rows, vocabulary]);
 }

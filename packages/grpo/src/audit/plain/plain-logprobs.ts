@@ -38,20 +38,20 @@ export const column = (ids: readonly number[], device: string): Tensor =>
  * @param passes - those of the completion
  * @param last - what the last layer gives for each
  * @param temperature - divides the logits; 0 (greedy) scores at 1
- * @param rules - of the sampler of a causal model
+ * @param rulesOf - of the sampler that drew the tokens of a pass
  */
 export function plainScores(
   model: PlainModel,
-  { completion, support }: PlainSequence,
+  { completion, support }: Pick<PlainSequence, 'completion' | 'support'>,
   passes: readonly PlainPass[],
   last: readonly Tensor[],
   temperature: number,
-  rules?: SamplingRules,
+  rulesOf?: (pass: PlainPass) => SamplingRules,
 ): PlainScores {
   const drawn: Drawn[] = [];
   const scored = passes.map((pass, i) =>
     passScores(model, pass, last[i]!, temperature, (logits, start) => {
-      if (rules) drawn.push(...drawnOf(logits, completion, start, rules, support));
+      if (rulesOf) drawn.push(...drawnOf(logits, pass.targets, start, rulesOf(pass), support));
     }),
   );
   const none = () => new Float32Array(completion.length);
@@ -121,6 +121,7 @@ export const scoreSequences = (
   sequences: readonly PlainSequence[],
   temperature: number,
   tell = () => {},
+  rulesOf?: (pass: PlainPass) => SamplingRules,
 ): PlainScores[] =>
   tidy(() => {
     const passes = sequences.map((one) => passesOf(model, one));
@@ -132,6 +133,6 @@ export const scoreSequences = (
     const last = perSequence(passes, states);
     return sequences.map((one, i) => {
       tell();
-      return plainScores(model, one, passes[i]!, last[i]!, temperature);
+      return plainScores(model, one, passes[i]!, last[i]!, temperature, rulesOf);
     });
   });
