@@ -44,7 +44,6 @@ export function compareNumbers(
     const candidates = (isRefilled ? refills : [prompt]).map(rowOf);
     return candidates.sort((a, b) => a.off - b.off).slice(0, 1);
   });
-  const { token, all } = toleranceOf(trainer.model.decoder.dtype);
-  // Log-probs that are off by e move a share of the distribution by e / 2 at most.
-  return compareRows('completion', 'random number of a draw', compared, { token: token / 2, all: all / 2 });
+  const { draw } = toleranceOf(trainer.model.decoder.dtype);
+  return compareRows('completion', 'random number of a draw', compared, draw);
 }

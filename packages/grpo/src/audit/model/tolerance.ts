@@ -10,6 +10,8 @@ export interface Tolerance {
   token: number;
   /** Nats, of the root mean square of all tokens. */
   all: number;
+  /** The same of the random number that draws a token, in shares of the distribution. */
+  draw: Pick<Tolerance, 'token' | 'all'>;
   /** Distance of a tensor's gradient, relative to its norm. */
   gradient: number;
   /** Difference of the norms, relative; errors that have no direction hardly change it. */
@@ -18,9 +20,17 @@ export interface Tolerance {
   floor: number;
 }
 
-const FULL: Tolerance = { token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01 };
-// A gradient of half its size is told by its norm, one in another direction by its distance.
-const HALF: Tolerance = { token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05 };
+const FULL: Tolerance = {
+  ...{ token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01 },
+  // Log-probs that are off by e move a share of the distribution by e / 2 at most.
+  draw: { token: 5e-4, all: 5e-5 },
+};
+const HALF: Tolerance = {
+  // A gradient of half its size is told by its norm, one in another direction by its distance.
+  ...{ token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05 },
+  // Errors of many tokens cancel out in a share: ten times what ten families came to, 0.012 and 0.0016.
+  draw: { token: 0.12, all: 0.015 },
+};
 
 export const toleranceOf = (dtype: DType): Tolerance => (dtype === 'float32' ? FULL : HALF);
 
