@@ -22,9 +22,11 @@ const FIRST_ROWS = 16;
 /** Rows up to which the log is judged after each step; later it is after some, the fewer the longer the log is. */
 const ROWS = 256;
 
-// What the clock says does not follow from settings and seed, as all rows do: `grpo doctor` asks it of the records.
+// What the clock says, and what an audit lacks after a resume, do not follow from settings and seed, as all rows do:
+// `grpo doctor` asks it of the records.
 const checks = registry.filter(
-  (check) => check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages')),
+  (check) =>
+    check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages') && !check.aside),
 );
 
 /** What the doctor says of a step. */
