@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+import { isObject } from '../../formats/json.js';
+
+/**
+ * The SHA-256 of a value: of two values that hold the same numbers and texts it is the same, whatever the order of their
+ * keys. A key without a value counts as missing, −0 as 0, and every NaN is alike.
+ */
+export const digestOf = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(value, canonical) ?? '')
+    .digest('hex');
+
+function canonical(this: Record<string, unknown>, key: string): unknown {
+  // Not as a Buffer's toJSON gives it.
+  const value = this[key];
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  // JSON would write a typed array as an object with a key per number.
+  if (ArrayBuffer.isView(value)) return Array.from(value as Float32Array);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
