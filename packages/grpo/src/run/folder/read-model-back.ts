@@ -11,7 +11,6 @@ import {
   type Model,
   readModelFolder,
 } from '../../models/index.js';
-import { tokenizerFingerprint } from '../../text/tokenizer-fingerprint.js';
 import { differs } from './differs.js';
 
 const CONFIG = 'config.json';
@@ -23,7 +22,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a saved model as somebody would who knows its folder only, all but the tensors, and compares it with the model
- * in memory: the configuration, the files beside it, and what they say of tokens and turns; or the settings of the adapters.
+ * in memory: the configuration, the files beside it, and what they say of turns; or the settings of the adapters.
  *
  * @param named - the folder's name in errors
  * @throws UserError for the first difference; what reading a model folder throws
@@ -49,23 +48,21 @@ export function readModelBack(dir: string, model: Model, named = dir): void {
 const unchanged = (json: Values): Values =>
   Object.fromEntries(Object.entries(json).filter(([key]) => !CHANGED_KEYS.includes(key)));
 
-/** What a folder and a model say of the decoder, its tokens and its turns. */
+/** What a folder and a model say of the decoder and of turns; the tokenizer's files have the same bytes. */
 function meanings(dir: string, model: Model): [found: Values, expected: Values] {
-  const folder = readModelFolder(dir);
   const { decoder, endIds, tokenizer, template } = model;
+  const folder = readModelFolder(dir, tokenizer);
   return [
     {
       ...folder.config,
       dtype: folder.configJson.dtype,
       endIds: [...endIdsOf(folder)],
-      tokenizer: tokenizerFingerprint(folder.tokenizer),
       template: folder.template?.source,
     },
     {
       ...decoder.config,
       dtype: decoder.dtype,
       endIds: [...endIds],
-      tokenizer: tokenizerFingerprint(tokenizer),
       template: template?.source,
     },
   ];
