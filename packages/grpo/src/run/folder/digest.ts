@@ -14,14 +14,17 @@ function canonical(this: Record<string, unknown>, key: string): unknown {
   // Not as a Buffer's toJSON gives it.
   const value = this[key];
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  // As bytes: writing a million log-probs as decimals takes seconds.
-  if (ArrayBuffer.isView(value)) return base64Of(value as Float64Array);
+  // As bytes: writing a million ids and log-probs one by one takes seconds.
+  if (ArrayBuffer.isView(value) || isNumbers(value)) return base64Of(value as ArrayLike<number>);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+const isNumbers = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'number');
+
 /** Numbers in base64; NaN has many bit patterns, and adding 0 takes the sign of −0 away. */
-const base64Of = (values: Float64Array): string =>
+const base64Of = (values: ArrayLike<number>): string =>
   Buffer.from(
     Float64Array.from(values, (value) => (Number.isNaN(value) ? Number.NaN : value + 0)).buffer,
   ).toString('base64');
