@@ -24,7 +24,8 @@ const isNumbers = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'number');
 
 /** Numbers in base64; NaN has many bit patterns, and adding 0 takes the sign of −0 away. */
-const base64Of = (values: ArrayLike<number>): string =>
-  Buffer.from(
-    Float64Array.from(values, (value) => (Number.isNaN(value) ? Number.NaN : value + 0)).buffer,
-  ).toString('base64');
+function base64Of(values: ArrayLike<number>): string {
+  const numbers = new Float64Array(values);
+  for (const [i, value] of numbers.entries()) numbers[i] = Number.isNaN(value) ? Number.NaN : value + 0;
+  return Buffer.from(numbers.buffer).toString('base64');
+}
