@@ -2,14 +2,21 @@ export { checksumOf, weightsChecksum } from './checksum.js';
 export { type DecoderConfig, equalLayers, llamaTraits } from './config.js';
 export { Decoder, OwningDecoder } from './decoder.js';
 export { DecodingDecoder } from './decoding-decoder.js';
-export { type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
+export { endIdsOf, type ModelFolder, readModelFolder, readShape } from './folder/folder.js';
 export { type LoadOptions, loadModel, openModelFolder, type UnloadedModel } from './folder/load.js';
 export { ParameterFile } from './folder/load-parameters.js';
 export { replaceWeights } from './folder/replace-weights.js';
-export { parameterBytes, saveModel, WEIGHTS_FILE } from './folder/save.js';
+export { CHANGED_KEYS, parameterBytes, saveModel, WEIGHTS_FILE } from './folder/save.js';
 export { initDecoder, writeRandomWeights } from './init.js';
 export { adaptedLayers } from './lora/adaptable.js';
-export { ADAPTER_FILE, adapterShape, adapterTensor, loadAdapter } from './lora/adapter-folder.js';
+export {
+  ADAPTER_CONFIG,
+  ADAPTER_FILE,
+  adapterAccount,
+  adapterShape,
+  adapterTensor,
+  loadAdapter,
+} from './lora/adapter-folder.js';
 export { mergeLora } from './lora/merge-lora.js';
 export { capped, type Scores, scoresOf, windowsOf } from './masked-attention.js';
 export type { LoadedModel, Model } from './model.js';

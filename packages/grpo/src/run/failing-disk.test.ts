@@ -84,7 +84,7 @@ describe('a checkpoint on a disk of which', () => {
       if (error !== undefined) {
         expect(error).toBeInstanceOf(FileError);
         expect((error as Error).message).toMatch(message);
-        expect((error as Error).message).toMatch(/^cannot write .*checkpoints(\/step-[12])?: /);
+        expect((error as Error).message).toMatch(/^cannot (write|read) .*checkpoints(\/step-[12])?: /);
       }
       // What fails after the rename finds the new one in place.
       const { dir, step } = latestCheckpoint(root)!;

@@ -14,6 +14,7 @@ import type { CarriedCompletion, Trainer, WeightChecksums } from '../step/traine
 import { Supply } from '../tasks/order/supply.js';
 import type { Problem, Task } from '../tasks/task.js';
 import { latestCheckpoint, replayPath, restoreReference } from './folder/checkpoint.js';
+import { requireProblemsTaken } from './folder/problems-taken.js';
 import { parseStore, readStore } from './folder/replay-file.js';
 import { openModel, openTeacher } from './model-source.js';
 import type { Run } from './open-run.js';
@@ -97,6 +98,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     const { config, task, folder, watch } = run;
     const stages = withLoss(run, own);
     kindsOf(task.train, config.kl.kindKey); // a row without a kind is refused now, not when its turn comes
+    await requireProblemsTaken(run);
     const checkpoint = latestCheckpoint(folder.checkpoints);
     const { replay: size } = config.groups;
     const stored = size > 0 && checkpoint ? await readStore(replayPath(checkpoint.dir), task.train) : [];
@@ -111,6 +113,7 @@ export class GrpoTrainer implements Trainer, Disposable {
     }
     folder.replaceStages(trainer.ownStages);
     run.trainerState = {
+      live: trainer,
       ...(movingReference && { reference: movingReference.masters }),
       ...(replay && { replay }),
     };

@@ -22,7 +22,7 @@ import { RemoteSampler, TeacherServer } from '../remote/index.js';
 import { requireSinks } from '../sinks/open-sink.js';
 import type { ReplayStore } from '../step/replay-store.js';
 import { stages } from '../step/stages.js';
-import type { CarriedCompletion } from '../step/trainer.js';
+import type { CarriedCompletion, Trainer } from '../step/trainer.js';
 import { asLoaded, problemsFingerprint } from '../tasks/index.js';
 import type { Task } from '../tasks/task.js';
 import { circumstances } from './circumstances.js';
@@ -65,6 +65,8 @@ export interface Run extends Workplace, AsyncDisposable {
   folder: RunFolder;
   /** Part of each checkpoint, where the trainer has it: weights of a reference that moves, by name; groups to replay; completions. */
   trainerState: {
+    /** Its control of the objective's weights, and its checksums of the model's. */
+    live?: Pick<Trainer, 'control' | 'checksums'>;
     reference?: ReadonlyMap<string, Tensor>;
     replay?: ReplayStore;
     /** Scores completions of the last step with the weights that it left. */

@@ -10,6 +10,7 @@ import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews } from '../rollout/index.js';
 import { SinkThread } from '../sinks/sink-thread.js';
 import { requireSpace } from './checkpoint-space.js';
+import { requireRestored } from './folder/live-state.js';
 import type { Run } from './open-run.js';
 import { Saver } from './saver.js';
 
@@ -78,6 +79,7 @@ export async function runSteps(run: Run, steps: number, step: StepFunction): Pro
 
 async function doSteps(run: Run, steps: number, step: StepFunction): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = run;
+  requireRestored(run);
   using saver = new Saver(run);
   using guard = new UserCodeGuard((text) => watcher.note?.(text));
   let before: EvalResult | undefined;

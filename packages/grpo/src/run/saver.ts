@@ -1,13 +1,15 @@
 import { noGrad, type Tensor, tidy, unsafe } from '@grpo/torch';
 import { type CheckpointFolder, saveCheckpoint } from './folder/checkpoint.js';
+import { progressDigests, type StateDigests, storeDigests } from './folder/live-state.js';
 import type { Progress } from './folder/progress.js';
 import { readBack } from './folder/read-back.js';
 import { storeLines } from './folder/replay-file.js';
 import type { Run } from './open-run.js';
 
-/** What a step changes before its first update, and the version of the weights, after a whole step. */
+/** What a step changes before its first update, with its digests, and the version of the weights, after a whole step. */
 interface WholeState {
   progress: Progress;
+  digests: StateDigests;
   version: number;
 }
 
@@ -91,14 +93,14 @@ export class Saver implements Disposable {
 
   #write(afterError: boolean): CheckpointFolder {
     const { folder, model, optimizer, trainerState, task, config, watcher, watch } = this.run;
-    const { progress } = this.#whole;
+    const { progress, digests } = this.#whole;
     const { reference } = trainerState;
     const replay = trainerState.replay && storeLines(trainerState.replay.groups, task.train);
     const { step } = progress;
     folder.flush();
     // After an error only what is needed is done.
     const completions = afterError ? undefined : trainerState.carried?.();
-    const state = { ...progress, completions };
+    const state = { ...progress, digests: { ...digests, ...storeDigests(this.run) }, completions };
     const content = { step, model, optimizer, reference, replay, state, afterError };
     const checkpoint = saveCheckpoint(folder.checkpoints, content, config.checkpoint.keep, watch.finishing());
     this.#savedStep = step;
@@ -111,6 +113,7 @@ export class Saver implements Disposable {
 
 const wholeState = (run: Run): WholeState => ({
   progress: structuredClone(run.progress),
+  digests: progressDigests(run),
   version: weightsVersion(run),
 });
 

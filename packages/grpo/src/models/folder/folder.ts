@@ -27,10 +27,11 @@ export interface ModelFolder {
 /**
  * Reads the files of a model folder beside the weights.
  *
+ * @param known - the tokenizer of the folder's files, which are not read then: a large one takes seconds
  * @throws UserError: an unknown `model_type`, an impossible configuration, a tokenizer with more ids than the embedding
  * has rows. FileError: a missing file. FormatError: a broken one.
  */
-export function readModelFolder(dir: string): ModelFolder {
+export function readModelFolder(dir: string, known?: Tokenizer): ModelFolder {
   const configFile = join(dir, 'config.json');
   if (!existsSync(configFile) && existsSync(join(dir, 'adapter_config.json'))) {
     throw new UserError(`${dir} is an adapter, not a model`, {
@@ -47,12 +48,12 @@ export function readModelFolder(dir: string): ModelFolder {
   const generation = existsSync(generationFile)
     ? readJsonObject(generationFile, 'the generation configuration')
     : {};
-  let loaded: Tokenizer | undefined;
+  let loaded = known;
   const config = parseConfig(configJson, configFile, {
     generation: new ConfigFields(generation, generationFile),
     // Only now: of a family that is not supported, the tokenizer would be refused first.
     maskToken: () => {
-      loaded = Tokenizer.load(dir);
+      loaded ??= Tokenizer.load(dir);
       return loaded.maskId;
     },
   });

@@ -19,6 +19,9 @@ const dtypes: Partial<Record<DType, SafetensorsDtype>> = {
 /** The weights of a model's folder. */
 export const WEIGHTS_FILE = 'model.safetensors';
 
+/** Keys of `config.json` that saving changes: the dtype is the decoder's, under its present name. */
+export const CHANGED_KEYS: readonly string[] = ['torch_dtype', 'dtype'];
+
 /** Whole numbers that transformers takes as floats only: it refuses a soft cap of 30, and reads one of 30.0. */
 const FLOATS = /("(?:attn|final)_logit_softcapping": \d+)(?=,?$)/gm;
 
@@ -38,8 +41,8 @@ function saveWhole(model: Model, dir: string, watch: Watch | undefined): void {
   const { decoder } = model;
   makeFolder(dir);
   for (const [name, bytes] of model.files) writeFileAtomic(join(dir, name), bytes);
-  const { torch_dtype: _, ...config } = model.configJson;
-  const json = JSON.stringify({ ...config, dtype: decoder.dtype }, null, 2);
+  const unchanged = Object.entries(model.configJson).filter(([key]) => !CHANGED_KEYS.includes(key));
+  const json = JSON.stringify({ ...Object.fromEntries(unchanged), dtype: decoder.dtype }, null, 2);
   writeFileAtomic(join(dir, 'config.json'), `${json.replace(FLOATS, '$1.0')}\n`);
   saveWeights(decoder, dir, watch);
 }

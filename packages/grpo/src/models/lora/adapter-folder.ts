@@ -16,7 +16,7 @@ import { namesOf, parameterSpecs } from '../parameters.js';
 import { adaptable, isTarget } from './adaptable.js';
 import { Lora } from './lora.js';
 
-const CONFIG = 'adapter_config.json';
+export const ADAPTER_CONFIG = 'adapter_config.json';
 export const ADAPTER_FILE = 'adapter_model.safetensors';
 /** PEFT's prefix of a layer's name. */
 const PREFIX = 'base_model.model.';
@@ -42,7 +42,7 @@ export const adapterTensor = (name: string): string => PREFIX + name;
 
 /** Whether a folder holds an adapter and no model. */
 export const isAdapter = (dir: string): boolean =>
-  existsSync(join(dir, CONFIG)) && !existsSync(join(dir, 'config.json'));
+  existsSync(join(dir, ADAPTER_CONFIG)) && !existsSync(join(dir, 'config.json'));
 
 /**
  * The model that an adapter is for, by its own account: a folder, or `ORG/NAME@REVISION`.
@@ -50,7 +50,7 @@ export const isAdapter = (dir: string): boolean =>
  * @throws UserError: it names none
  */
 export function baseOf(dir: string): string {
-  const file = join(dir, CONFIG);
+  const file = join(dir, ADAPTER_CONFIG);
   const { base_model_name_or_path: base, revision } = readJsonObject(file, 'the adapter configuration');
   if (typeof base !== 'string' || base === '') {
     throw new UserError(`${file}: base_model_name_or_path names no model`, {
@@ -72,7 +72,7 @@ export function loadAdapter(
   { config, device }: Pick<Decoder, 'config' | 'device'>,
   base: string,
 ): Lora {
-  const file = join(dir, CONFIG);
+  const file = join(dir, ADAPTER_CONFIG);
   const { rank, alpha, targets, excluded } = parse(readJsonObject(file, 'the adapter configuration'), file);
   const layers = adaptable(config);
   using tensors = SafetensorsFile.open(join(dir, ADAPTER_FILE));
@@ -118,11 +118,19 @@ export function loadAdapter(
 
 /** Rank of an adapter by its own account, and the layers that its file has matrices for. */
 export function adapterShape(dir: string): { rank: number; targets: readonly string[] } {
-  const file = join(dir, CONFIG);
+  const file = join(dir, ADAPTER_CONFIG);
   const { rank } = parse(readJsonObject(file, 'the adapter configuration'), file);
   using tensors = SafetensorsFile.open(join(dir, ADAPTER_FILE));
   const names = [...tensors.tensors.keys()].map((name) => name.slice(PREFIX.length));
   return { rank, targets: names.flatMap((name) => /^(.*)\.lora_A\.weight$/.exec(name)?.[1] ?? []) };
+}
+
+/** The settings of an adapter by its own account, with PEFT's keys and the layers of this shape that PEFT would adapt. */
+export function adapterAccount(dir: string, shape: DecoderConfig) {
+  const file = join(dir, ADAPTER_CONFIG);
+  const { rank, alpha, targets } = parse(readJsonObject(file, 'the adapter configuration'), file);
+  const layers = targets === 'pattern' ? targets : meantBy(targets, shape);
+  return { r: rank, lora_alpha: alpha, target_modules: layers, base: baseOf(dir) };
 }
 
 function parse(json: Readonly<Record<string, unknown>>, file: string) {
@@ -166,12 +174,15 @@ function targetModules(
   parameters: Lora['parameters'],
 ): readonly string[] {
   const adapted = [...adaptable(shape).keys()].filter((name) => parameters.has(`${name}.lora_A.weight`));
-  const meant = [...parameterSpecs(shape)]
+  return meantBy(targets, shape).length === adapted.length ? targets : adapted;
+}
+
+/** The layers of a model that PEFT would adapt. */
+const meantBy = (targets: readonly string[], shape: DecoderConfig): string[] =>
+  [...parameterSpecs(shape)]
     .filter(([, { role }]) => role === 'projection' || role === 'embedding')
     .map(([name]) => name.replace(/\.weight$/, ''))
     .filter((name) => isTarget(name, targets));
-  return meant.length === adapted.length ? targets : adapted;
-}
 
 /**
  * Writes a decoder's adapters as PEFT reads them, and `loadAdapter`. Each file appears whole or not at all.
@@ -200,7 +211,7 @@ export function saveAdapter({ settings, parameters }: Lora, shape: DecoderConfig
     use_dora: false,
     use_rslora: false,
   };
-  writeFileAtomic(join(dir, CONFIG), `${JSON.stringify(config, null, 2)}\n`);
+  writeFileAtomic(join(dir, ADAPTER_CONFIG), `${JSON.stringify(config, null, 2)}\n`);
   const entries = [...parameters].map(([name, tensor]) => ({
     name: adapterTensor(name),
     dtype: 'F32' as const,

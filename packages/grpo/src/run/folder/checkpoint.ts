@@ -20,6 +20,7 @@ import { makeFolder } from '../../formats/make-folder.js';
 import { SafetensorsFile, type TensorEntry, writeSafetensors } from '../../formats/safetensors.js';
 import { type Model, saveModel } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
+import { readModelBack } from './read-model-back.js';
 
 /** Files of a checkpoint's tensors, beside the model. */
 export const OPTIMIZER = join('trainer', 'optimizer.safetensors');
@@ -49,7 +50,8 @@ const NAME = /^step-(\d+)(-error)?$/;
  * @param content.reference - float32 weights of a reference that has moved, by name
  * @param content.replay - lines of the groups that may be replayed
  * @param content.state - what `readTrainerState` shall give back: anything that JSON can hold
- * @throws FileError when the system refuses, TypeError for a state that JSON cannot hold; older checkpoints are untouched then
+ * @throws FileError when the system refuses, TypeError for a state that JSON cannot hold, UserError for a model folder
+ * that does not say what the model in memory is; older checkpoints are untouched then
  */
 export function saveCheckpoint(
   root: string,
@@ -82,6 +84,7 @@ export function saveCheckpoint(
     writeFileAtomic(join(temporary, STATE), json);
     // Last, since it flushes `temporary` itself, with `trainer` in it, to the disk.
     saveModel(model, temporary, watch);
+    readModelBack(temporary, model, dir);
     if (existsSync(dir)) setAside(root, dir);
     onFile('write', dir, () => renameSync(temporary, dir));
     // The rename is on the disk before an older checkpoint goes.

@@ -4,7 +4,7 @@ import { controlSchema } from '../../step/control.js';
 /**
  * What a run carries from one checkpoint to the next, beside weights and optimizer: steps done, tokens seen, problems
  * taken, and the weights of the objective that have changed; and what tells whether a resumed run goes on from there:
- * checksums of what the last step left, and completions with their log-probs.
+ * checksums of what the last step left, digests of the live state, and completions with their log-probs.
  */
 export const progressSchema = z.object({
   step: z.int().nonnegative(),
@@ -14,6 +14,7 @@ export const progressSchema = z.object({
   checksums: z
     .object({ policy: z.number(), optimizer: z.number(), reference: z.number().optional() })
     .optional(),
+  digests: z.record(z.string(), z.string()).optional(),
   completions: z
     .array(
       z.object({

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type AdamW, byteParts, type Tensor } from '@grpo/torch';
-import { UserError } from '../../errors/user-error.js';
 import { SafetensorsFile, sumOf } from '../../formats/safetensors.js';
 import {
   ADAPTER_FILE,
@@ -12,6 +11,7 @@ import {
 } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import { OPTIMIZER, REFERENCE } from './checkpoint.js';
+import { differs } from './differs.js';
 
 /** Where a tensor of a checkpoint is, and what it was made from. */
 interface Written {
@@ -37,13 +37,13 @@ export function readBack(
     using file = SafetensorsFile.open(join(dir, name));
     const own = all.filter((written) => written.file === name);
     const surplus = [...file.tensors.keys()].find((tensor) => !own.some((one) => one.name === tensor));
-    if (surplus !== undefined) throw differs(file.path, surplus, 'the run has no such tensor');
+    if (surplus !== undefined) throw refused(file.path, surplus, 'the run has no such tensor');
     for (const [done, { name: tensor, bytes }] of own.entries()) {
       watch.report({ stage: `reading ${name} back`, done, total: own.length, unit: 'tensors' });
-      if (!file.tensors.has(tensor)) throw differs(file.path, tensor, 'it is missing');
+      if (!file.tensors.has(tensor)) throw refused(file.path, tensor, 'it is missing');
       const [read, live] = [sumOf(file.parts(tensor)), sumOf(bytes())];
       if (read !== live)
-        throw differs(file.path, tensor, `its CRC-32 is ${read}, that of the run's is ${live}`);
+        throw refused(file.path, tensor, `its CRC-32 is ${read}, that of the run's is ${live}`);
     }
   }
 }
@@ -68,7 +68,9 @@ function* writtenTensors({
     for (const [name, tensor] of tensors) yield { file, name, bytes: () => byteParts(tensor) };
 }
 
-const differs = (path: string, tensor: string, problem: string) =>
-  new UserError(`${path} is not what the run has: '${tensor}': ${problem}`, {
-    hint: 'Do not go on from this checkpoint; take the one before it, and look at the disk.',
-  });
+const refused = (path: string, tensor: string, problem: string) =>
+  differs(
+    path,
+    `'${tensor}': ${problem}`,
+    'Do not go on from this checkpoint; take the one before it, and look at the disk.',
+  );
