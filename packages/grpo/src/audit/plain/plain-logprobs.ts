@@ -121,6 +121,7 @@ export const scoreSequences = (
   sequences: readonly PlainSequence[],
   temperature: number,
   tell = () => {},
+  rules?: SamplingRules,
 ): PlainScores[] =>
   tidy(() => {
     const passes = sequences.map((one) => passesOf(model, one));
@@ -132,6 +133,6 @@ export const scoreSequences = (
     const last = perSequence(passes, states);
     return sequences.map((one, i) => {
       tell();
-      return plainScores(model, one, passes[i]!, last[i]!, temperature);
+      return plainScores(model, one, passes[i]!, last[i]!, temperature, rules);
     });
   });
