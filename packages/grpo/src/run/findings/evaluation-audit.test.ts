@@ -5,6 +5,8 @@ import { resolveConfig } from '../../config/index.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import { defineTask } from '../../tasks/define.js';
 import { readStepRecord } from '../../trace/index.js';
+import { placeOf } from '../../trace/readers/place.js';
+import { readRunFolder } from '../../trace/readers/run-folder.js';
 import { forOneStep, takeStep } from '../one-step.js';
 import { openRun, type Run } from '../open-run.js';
 import { tinyModelFolder } from '../tiny-model.test.helper.js';
@@ -79,7 +81,9 @@ describe('the evaluations of a run', () => {
       ),
     );
     expect(findings()).toContain('"code":"H14.audit"');
-    expect(readStepRecord(run.folder.stepFolder(1)).audit!.comparisons).not.toEqual([]);
+    const { records } = readRunFolder(placeOf(run.folder.path));
+    const [record] = records!;
+    expect(record!.audit!.comparisons).toContainEqual(expect.objectContaining({ handOver: 'evaluation' }));
   });
 
   it('become part of the record of the step before them', async () => {
