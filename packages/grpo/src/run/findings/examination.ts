@@ -169,7 +169,9 @@ export class Examination {
    */
   evaluation(done: number, own: StepRecord): StepVerdict {
     const step = Math.max(1, done);
-    const { findings } = examine({ records: [own] }, audits);
+    const findings = examine({ records: [own] }, audits).findings.filter(
+      ({ severity }) => severity !== 'inform',
+    );
     if (findings.length === 0) return { news: [], stop: undefined };
     this.watch.see(step, findings);
     this.folder.findings(findings.map(({ steps: _, judged: __, ...others }) => ({ step, ...others })));
