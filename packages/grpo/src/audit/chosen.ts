@@ -76,11 +76,19 @@ export function chosenOf(batch: Batch, seed: number, step: number, weights: numb
     step % 2 === 0
       ? pairs.flat()
       : Array.from({ length: COMPLETIONS }, (_, i) => pairs.flatMap((pair) => pair.slice(i, i + 1))).flat();
+  const tokensOf = (b: number) => lengthOf(batch, b) * passesOver(batch, b);
+  return affordable(chosen, tokensOf, weights).sort((a, b) => a - b);
+}
+
+/** Those of the places that cost little beside a step; the first is always one. */
+export function affordable(
+  places: readonly number[],
+  tokensOf: (place: number) => number,
+  weights: number,
+): number[] {
   let work = 0;
-  return chosen
-    .filter((b, i) => {
-      work += weights * lengthOf(batch, b) * passesOver(batch, b);
-      return i === 0 || work <= WORK;
-    })
-    .sort((a, b) => a - b);
+  return places.filter((place, i) => {
+    work += weights * tokensOf(place);
+    return i === 0 || work <= WORK;
+  });
 }

@@ -3,8 +3,10 @@ import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 
 /** The problem of a completion: completions stand problem after problem, as many of each. */
-export const problemOf = ({ problems, completions_B }: Batch, completion: number): number =>
-  Math.floor((completion * problems.length) / completions_B.length);
+export const problemOf = (
+  { problems, completions_B }: { problems: readonly unknown[]; completions_B: readonly unknown[] },
+  completion: number,
+): number => Math.floor((completion * problems.length) / completions_B.length);
 
 /** The sampler's log-probs of a completion under the distribution that is trained: over its support, where it has one. */
 export const samplerLogprobs = ({ logprobs, sampledLogprobs, support }: Completion): Float32Array =>

@@ -84,6 +84,7 @@ import { h10 } from './handovers/h10-run.js';
 import { h11 } from './handovers/h11-text.js';
 import { h12 } from './handovers/h12-loss.js';
 import { h13 } from './handovers/h13-kl.js';
+import { h14 } from './handovers/h14-evaluation.js';
 
 /** Every known fault, by number. */
 export const faults: readonly Fault[] = [
@@ -159,7 +160,22 @@ export const faults: readonly Fault[] = [
 ];
 
 /** Every hand-over that the audit compares. */
-export const handOvers: readonly Fault[] = [h01, h02, h11, h03, h04, h05, h13, h12, h06, h07, h08, h09, h10];
+export const handOvers: readonly Fault[] = [
+  h01,
+  h02,
+  h11,
+  h03,
+  h04,
+  h05,
+  h13,
+  h12,
+  h06,
+  h07,
+  h08,
+  h09,
+  h10,
+  h14,
+];
 
 /** Every check, in the order of diagnosis. */
 export const registry: readonly Check[] = [...faults, ...handOvers]

@@ -10,6 +10,7 @@ function completion(problem: number, fields: Partial<EvalCompletion>): EvalCompl
     prompt: '',
     completion: '',
     finishReason: 'stop',
+    ids: [0],
     length: 1,
     correct: null,
     reward: null,

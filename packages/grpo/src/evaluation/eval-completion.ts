@@ -18,7 +18,9 @@ export interface EvalCompletion extends EvalExample {
   problem: number;
   index: number;
   finishReason: FinishReason;
-  /** Tokens, the end token included. */
+  /** Its tokens, the end token included. */
+  ids: readonly number[];
+  /** How many these are. */
   length: number;
   /** By name; null where a reward has no opinion, or failed. */
   rewards: Record<string, number | null>;
@@ -29,7 +31,7 @@ export interface EvalCompletion extends EvalExample {
 
 /** A row of a file of them, under the names that `completions.jsonl` has. */
 export function evalCompletionRow(completion: EvalCompletion) {
-  const { decoding, problem, index, prompt, completion: text, finishReason, ...rest } = completion;
+  const { decoding, problem, index, prompt, completion: text, finishReason, ids: _, ...rest } = completion;
   const { length, correct, reward, rewards, ...grounds } = rest;
   return {
     decoding,

@@ -28,6 +28,7 @@ const groups = SAMPLES.map((group, problem) =>
       prompt: '',
       completion: '',
       finishReason: cut ? 'length' : 'stop',
+      ids: Array<number>(length).fill(0),
       length,
       correct,
       reward: number,

@@ -138,6 +138,7 @@ async function grade(
         prompt: prompts[problem]!.text,
         completion: text,
         finishReason,
+        ids,
         length: ids.length,
         correct: task.isCorrect ? judged(task, completion, problems[problem]!) : null,
         reward: numberOrNull(rewards_B[b]!),

@@ -41,7 +41,7 @@ export function forOneStep(resolved: ResolvedConfig): ResolvedConfig {
 export async function takeStep(run: Run, own: Partial<Stages> = {}): Promise<StepTaken> {
   const { config, task, folder } = run;
   const problems = new Supply(task.train, config.seed, {}, task.shares).take(config.rollout.prompts);
-  const end = await trainGrpo({ ...run, task: { ...task, eval: problems } }, own);
+  const end = await trainGrpo({ ...run, task: { ...task, eval: problems }, evaluatesTrained: true }, own);
   const { before, after } = end;
   const between = (decoding: 'greedy' | 'sampled') =>
     differenceOf(after!.completions, before!.completions, decoding);

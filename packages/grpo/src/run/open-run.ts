@@ -75,6 +75,8 @@ export interface Run extends Workplace, AsyncDisposable {
   watcher: Watcher;
   /** Ends the run: see `runSteps`. */
   signal: AbortSignal | undefined;
+  /** The problems that it evaluates on are some that it trains on, by intent. */
+  evaluatesTrained?: boolean;
 }
 
 /** How a run is opened. */

@@ -48,6 +48,9 @@ export interface StepReport {
 /** Does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed. */
 type StepFunction = (index: number, turn: StepTurn) => Promise<StepReport>;
 
+/** Examines an evaluation that is written down; what it returns is so wrong that the run must end. */
+export type EvaluationAudit = (result: EvalResult) => Promise<Finding | undefined>;
+
 /**
  * The frame of every run: evaluations, steps, checkpoints, and an end that loses nothing. Where a checkpoint and an
  * evaluation are due after the same step, the checkpoint comes first; an evaluation that was cut short is made up for
@@ -59,12 +62,17 @@ type StepFunction = (index: number, turn: StepTurn) => Promise<StepReport>;
  *
  * The sinks of the run follow from here on. At its end they get some time to take what is left.
  */
-export async function runSteps(run: Run, steps: number, step: StepFunction): Promise<RunEnd> {
+export async function runSteps(
+  run: Run,
+  steps: number,
+  step: StepFunction,
+  audit?: EvaluationAudit,
+): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = run;
   const start = { folder: folder.path, sinks: config.sinks, done: progress.step };
   await using sinks = await SinkThread.start(start, watcher);
   try {
-    const end = await doSteps(run, steps, step);
+    const end = await doSteps(run, steps, step, audit);
     const { stopped, interrupted } = end;
     const how = stopped ? 'stopped' : interrupted ? 'interrupted' : 'done';
     const reason = stopped && findingLine(stopped);
@@ -77,7 +85,12 @@ export async function runSteps(run: Run, steps: number, step: StepFunction): Pro
   }
 }
 
-async function doSteps(run: Run, steps: number, step: StepFunction): Promise<RunEnd> {
+async function doSteps(
+  run: Run,
+  steps: number,
+  step: StepFunction,
+  audit?: EvaluationAudit,
+): Promise<RunEnd> {
   const { config, progress, folder, watcher, signal } = run;
   requireRestored(run);
   using saver = new Saver(run);
@@ -101,6 +114,7 @@ async function doSteps(run: Run, steps: number, step: StepFunction): Promise<Run
       if (awaitsEvaluation() && !isInterrupted()) {
         const which = progress.step === 0 ? 'before the first step' : `after step ${progress.step}`;
         const result = await unlessAbandoned(run, `The evaluation ${which}`, () => evaluateRun(run));
+        stopped = result && (await audit?.(result));
         await guard.check();
         if (!result) break;
         if (progress.step === 0) before = result;

@@ -15,13 +15,14 @@ import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
+import { evaluationAudit } from './findings/evaluation-audit.js';
 import { Examination, type StepVerdict } from './findings/examination.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
 import { type Preflight, preflight, warningLine } from './preflight.js';
 import { callToStep, lead } from './ranks/lead.js';
-import { type RunEnd, runSteps, unlessAbandoned } from './run-steps.js';
+import { type RunEnd, runSteps, type StepReport, type StepTurn, unlessAbandoned } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 
 /**
@@ -53,7 +54,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   }
   const flatGroups = new FlatGroupsWatch();
   const refills = new RefillWatch(config.groups.refills);
-  return await runSteps(run, config.train.steps, async (step, turn) => {
+  const takeStep = async (step: number, turn: StepTurn): Promise<StepReport> => {
     await callToStep(run);
     const problems = trainer.nextProblems();
     const rate = learningRateAt(config.optimizer, step, config.train.steps);
@@ -113,7 +114,9 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
       stop: verdict?.stop,
       failed,
     };
-  });
+  };
+  const audit = isExamined && isAudited(config) ? evaluationAudit(run, trainer, examination) : undefined;
+  return await runSteps(run, config.train.steps, takeStep, audit);
 }
 
 /** An error in the examination must not cost the step: its weights have changed already. */

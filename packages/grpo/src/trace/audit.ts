@@ -30,6 +30,8 @@ export const HAND_OVERS = [
   'checkpoint',
   /** Steps → run. */
   'run',
+  /** Weights → completions of held-out problems → accuracy. */
+  'evaluation',
 ] as const;
 
 export type HandOver = (typeof HAND_OVERS)[number];

@@ -29,7 +29,10 @@ export function auditModel(context: AuditContext): Measured[] {
 }
 
 /** What the plain pass lacks; undefined where it can be done. */
-function lackOf({ model, auditLack }: Trainer, chosen: readonly number[]): string | undefined {
+export function lackOf(
+  { model, auditLack }: Pick<Trainer, 'model' | 'auditLack'>,
+  chosen: readonly number[],
+): string | undefined {
   // A model that was made in code has none.
   if (model.configJson.model_type === undefined) return "the model's config.json";
   if (chosen.length === 0) return `a completion of at most ${LONGEST} tokens with its prompt`;

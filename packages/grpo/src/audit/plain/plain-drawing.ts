@@ -46,6 +46,8 @@ export interface Drawn {
    * the distribution, and that with its own share. Not of greedy tokens.
    */
   numbers?: readonly [number, number];
+  /** Nats by which a greedy token lies behind the likeliest. */
+  behind?: number;
   /** Ids of the recorded support that cannot be drawn, and that lack in it though they can; where there is one. */
   misplaced?: number;
 }
@@ -197,6 +199,7 @@ function greedy(logits: Tensor, index: Tensor, margin: number): Drawn[] {
     least: nats === 0 ? 0 : Number.NEGATIVE_INFINITY,
     most: nats <= margin ? 0 : Number.NEGATIVE_INFINITY,
     tempered: TEMPERATURES.map(() => (nats === 0 ? 0 : Number.NEGATIVE_INFINITY)),
+    behind: nats,
   }));
 }
 

@@ -1,7 +1,14 @@
 import { describeError } from '../../rewards/describe-error.js';
 import { isPartialFailure } from '../../rewards/each.js';
 import type { Reward } from '../../rewards/index.js';
-import type { Batch } from '../../step/batch.js';
+import type { Completion } from '../../rollout/index.js';
+import type { Problem } from '../../tasks/task.js';
+
+/** Completions and the problems that they answer: problem after problem, as many of each. */
+export interface GradedBatch {
+  problems: readonly Problem[];
+  completions_B: readonly Pick<Completion, 'text' | 'ids'>[];
+}
 
 /** What a completion is graded with. */
 export interface Graded {
@@ -14,7 +21,11 @@ export interface Graded {
 export type Grades = ReadonlyMap<number, number> | string;
 
 /** Grades completions of a step once more by one reward, in the given order, and reads its values plainly. */
-export async function gradeAgain(reward: Reward, batch: Batch, graded: readonly Graded[]): Promise<Grades> {
+export async function gradeAgain(
+  reward: Reward,
+  batch: GradedBatch,
+  graded: readonly Graded[],
+): Promise<Grades> {
   const problems = graded.map(({ problem }) => batch.problems[problem]!);
   const completions = graded.map(({ completion }) => batch.completions_B[completion]!);
   let values: readonly unknown[];

@@ -1,14 +1,13 @@
 /** Recorded rewards that grading again does not give: whose they are. */
 import type { Reward } from '../../rewards/index.js';
-import type { Batch } from '../../step/batch.js';
 import type { Comparison } from '../../trace/index.js';
 import { problemOf } from '../places.js';
 import { type Pair, worstOf } from '../worst.js';
-import { type Grades, gradeAgain } from './grade-again.js';
+import { type GradedBatch, type Grades, gradeAgain } from './grade-again.js';
 
 /** What explains that a reward's recorded values are not those of a second grading. */
 export interface PairingContext {
-  batch: Batch;
+  batch: GradedBatch;
   reward: Reward;
   /** By completion, as the step has them. */
   recorded: Float64Array;

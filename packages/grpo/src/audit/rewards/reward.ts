@@ -1,16 +1,11 @@
 import { rewardName } from '../../config/reward-kinds.js';
-import { toleranceOf } from '../../doctor/tolerance.js';
 import { isJudge, type Reward } from '../../rewards/index.js';
-import type { Trainer } from '../../step/trainer.js';
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext, Measured } from '../context.js';
 import { isOfEarlierRun, problemOf } from '../places.js';
 import { worstOf } from '../worst.js';
-import { gradeAgain } from './grade-again.js';
-import { type Explained, explainRewards, noFunction } from './pairing.js';
-
-/** Relative: sums of the same parts in another order. */
-const ROUNDING = 1e-9;
+import type { Explained } from './pairing.js';
+import { compareGradings, ROUNDING } from './second-grading.js';
 
 /**
  * Completion → reward: the groups of the chosen completions are graded once more, the last first, by each of the task's
@@ -40,6 +35,7 @@ async function compareGrades(
   reward: Reward,
   k: number,
 ): Promise<Explained> {
+  const { config } = trainer;
   const { columns, failures } = batch.rewardTable;
   const recorded = columns[k]!;
   const ownOf = (b: number) => problemOf(batch, b);
@@ -50,25 +46,8 @@ async function compareGrades(
     return {
       missing: `values of the reward ${reward.name} without a failure, of groups that this run sampled`,
     };
-  const isSame = (a: number, b: number) => Object.is(a, b) || Math.abs(a - b) <= boundOf(trainer, reward, b);
-  const asked = members.reverse().map((completion) => ({ completion, problem: ownOf(completion) }));
-  const graded = await gradeAgain(reward, batch, asked);
-  if (typeof graded === 'string')
-    return { missing: `the values of the reward ${reward.name} when it is asked again: ${graded}` };
-  if (members.every((b) => isSame(recorded[b]!, graded.get(b)!))) {
-    const known = members.filter((b) => !Number.isNaN(recorded[b]!));
-    const pairs = known.map((completion) => {
-      const plain = graded.get(completion)!;
-      return { found: recorded[completion]!, plain, bound: boundOf(trainer, reward, plain), completion };
-    });
-    return { comparisons: worstOf('reward', `reward ${reward.name}, graded again`, pairs) };
-  }
-  // Chance is found out before all are graded again.
-  const twice = await gradeAgain(reward, batch, asked);
-  if (typeof twice === 'string' || !members.every((b) => isSame(twice.get(b)!, graded.get(b)!)))
-    return { missing: noFunction(reward) };
-  const again = await gradedByStage({ trainer, batch }, reward);
-  return await explainRewards({ batch, reward, recorded, again, isSame });
+  const gradedAgain = () => gradedByStage({ trainer, batch }, reward);
+  return await compareGradings({ config, batch, reward, recorded, members, gradedAgain });
 }
 
 /** What the step's own stage gives when it is asked again, for one reward. */
@@ -78,13 +57,6 @@ async function gradedByStage({ trainer, batch }: Pick<AuditContext, 'trainer' | 
   const task = { ...trainer.task, rewards: [reward] };
   const { columns } = await trainer.stages.score(task, problems, groups, 'drop');
   return columns[0];
-}
-
-/** Of a value: a reward model computes in its dtype, and a sequence with other neighbours. */
-function boundOf({ config }: Pick<Trainer, 'config'>, { name }: Reward, value: number): number {
-  const isModel = config.rewards.some((entry) => entry.model !== undefined && rewardName(entry) === name);
-  const relative = isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;
-  return relative * Math.max(1, Math.abs(value));
 }
 
 /** The weights of the total are those of the settings, or of the task. */

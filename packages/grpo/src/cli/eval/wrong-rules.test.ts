@@ -11,6 +11,7 @@ const completion = (correct: boolean | null, reward_rules?: Record<string, strin
   correct,
   reward: 0,
   finishReason: 'stop',
+  ids: [0],
   length: 1,
   rewards: {},
   ...(reward_rules && { reward_rules }),

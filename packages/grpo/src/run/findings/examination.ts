@@ -1,13 +1,22 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { isAudited } from '../../config/sections/progress.js';
 import { examine } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { findingLine } from '../../doctor/finding-line.js';
-import { checkOf, registry } from '../../doctor/registry.js';
+import { checkOf, handOvers, registry } from '../../doctor/registry.js';
 import type { StepRow } from '../../formats/jsonl.js';
 import type { MetricsRow } from '../../observe/metrics.js';
 import type { ProbeScoring } from '../../observe/probes.js';
-import { type MetricsEntry, ownSeries, type StepRecord, writeStepRecord } from '../../trace/index.js';
+import {
+  type MetricsEntry,
+  ownSeries,
+  readStepRecord,
+  type StepRecord,
+  writeStepRecord,
+} from '../../trace/index.js';
+import { STEP_JSON } from '../../trace/write.js';
 import type { RunFolder } from '../folder/run-folder.js';
 import type { StepTurn } from '../run-steps.js';
 import { STRICT_STEPS, stopFor } from './finding-rules.js';
@@ -28,6 +37,9 @@ const checks = registry.filter(
   (check) =>
     check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages') && !check.aside),
 );
+
+/** What judges an audit alone. */
+const audits = handOvers.flatMap((fault) => fault.checks).filter(({ scope }) => scope === 'step');
 
 /** What the doctor says of a step. */
 export interface StepVerdict {
@@ -151,11 +163,45 @@ export class Examination {
     return { news: news.map(tell), stop };
   }
 
+  /**
+   * Examines the evaluation after a step. One that does not hold becomes part of the record of that step, or of the first.
+   *
+   * @param done - steps that were done before it
+   * @param own - the head of the record, with the audit of the evaluation
+   */
+  evaluation(done: number, own: StepRecord): StepVerdict {
+    const step = Math.max(1, done);
+    const findings = examine({ records: [own] }, audits).findings.filter(
+      ({ severity }) => severity !== 'inform',
+    );
+    if (findings.length === 0) return { news: [], stop: undefined };
+    this.watch.see(step, findings);
+    this.folder.findings(findings.map(({ steps: _, judged: __, ...others }) => ({ step, ...others })));
+    const folder = this.folder.stepFolder(step);
+    writeStepRecord(
+      folder,
+      done > 0 && existsSync(join(folder, STEP_JSON)) ? withAudit(readStepRecord(folder), own) : own,
+    );
+    const when = done > 0 ? `after step ${done}` : 'before the first step';
+    return {
+      news: findings.map((finding) => `evaluation ${when}: ${findingLine(finding)}`),
+      stop: stopFor(findings, step, this.config.doctor.onFinding),
+    };
+  }
+
   /** Whether the log is judged after the step of its last row. */
   private isLogDue(): boolean {
     const { length } = this.entries;
     return length >= FIRST_ROWS && length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
   }
+}
+
+/** The record with what another audit of it compared besides. */
+function withAudit(record: StepRecord, { audit: more }: StepRecord): StepRecord {
+  const { audit } = record;
+  if (!audit || !more) return { ...record, ...(more && { audit: more }) };
+  const comparisons = [...audit.comparisons, ...more.comparisons];
+  return { ...record, audit: { ...audit, comparisons, missing: [...audit.missing, ...more.missing] } };
 }
 
 /** Numbers of a step's row; what a resumed run counts otherwise, tensors that are alive, is left out. */

@@ -113,8 +113,8 @@ function readMetrics(
   const timings = join(path, TIMINGS);
   if (existsSync(timings)) addTimings(collected.entries, timings, broken);
   const version = record?.versions.grpo;
-  // Supervised training has evaluations with rewards too.
-  const isGrpo = collected.names.has('reward');
+  // Supervised training has evaluations with rewards too, and no records of steps.
+  const isGrpo = collected.names.has('reward') || existsSync(join(path, STEPS));
   return seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
 }
 

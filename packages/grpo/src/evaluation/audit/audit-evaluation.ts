@@ -1,0 +1,28 @@
+import type { Measured } from '../../audit/context.js';
+import type { AuditRecord } from '../../trace/index.js';
+import type { EvalAuditContext } from './context.js';
+import { compareGrades } from './grades.js';
+import { compareGreedy } from './greedy-tokens.js';
+import { compareProblems } from './problems.js';
+import { compareScores } from './scores.js';
+
+/**
+ * Holds an evaluation to an independent plain path: its problems to the held-out rows, its greedy completions to the
+ * weights, its grades to a second grading, and its scores to the grades. It changes nothing.
+ */
+export async function auditEvaluation(context: EvalAuditContext): Promise<AuditRecord> {
+  const measured: Measured[] = [
+    { comparisons: compareProblems(context) },
+    compareGreedy(context),
+    ...(await compareGrades(context)),
+    { comparisons: compareScores(context) },
+  ];
+  return {
+    // Those of a step: an evaluation has completions of its own.
+    completions: [],
+    comparisons: measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
+    missing: measured.flatMap((one) =>
+      'missing' in one ? [{ handOver: one.handOver, what: one.missing }] : [],
+    ),
+  };
+}
