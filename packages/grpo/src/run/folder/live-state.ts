@@ -31,7 +31,8 @@ export function progressDigests({ progress, trainerState: { live } }: Run): Stat
 /** The groups to replay; nothing without a store. A store of another size holds other groups, and is another part. */
 export function storeDigests({ config, task, trainerState: { replay } }: Run): StateDigests {
   if (!replay) return {};
-  const groups = replay.groups.map((stored) => contentOf(stored, task.train));
+  // One after another: a large store as one text is longer than texts may be.
+  const groups = replay.groups.map((stored) => digestOf(contentOf(stored, task.train)));
   return { [`stored groups (groups.replay=${config.groups.replay})`]: digestOf(groups) };
 }
 
