@@ -56,7 +56,7 @@ export const b50: Fault = {
       sources: [],
       why: 'Seen in a controller that compared β × KL with the target.',
       remedy:
-        'Where the first such step follows a resume, save and load what the control knows. Else log its input: the KL without its weight, since β × KL falls with β and never settles; of the declared window.',
+        'Where the first such step follows a resume, save and load what the control knows. Else log its input, the KL of the declared window without its weight: β × KL falls with β, and never settles.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       proofs: ['native'],
       needs: ['kl'],
