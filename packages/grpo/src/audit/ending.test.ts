@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { disposePolicies } from '../lab/lab-policy.js';
 import type { LabRun } from '../lab/lab-run.js';
 import { lettersTask } from '../lab/letters-task.js';
-import type { Completion, SamplingOptions } from '../rollout/index.js';
+import type { SamplingOptions } from '../rollout/index.js';
 import { stages as standard } from '../step/stages.js';
 import { disagreements } from './audit.test.helper.js';
 
@@ -20,15 +20,6 @@ const sampling = (stop: string[], change: Partial<SamplingOptions> = {}): LabRun
   },
 });
 
-/** A run that changes its completions once they are sampled. */
-const changing = (change: (one: Completion) => Completion): LabRun => ({
-  task: lettersTask({ stop: ['b'] }),
-  settings: SETTINGS,
-  stages: {
-    sample: async (...args) => (await standard.sample(...args)).map((group) => group.map(change)),
-  },
-});
-
 describe('the end of a completion', () => {
   it.each([[['b']], [['.', 'c']]])('is where an end or one of %j stands', async (stop) => {
     expect(await disagreements(['completion', 'text'], sampling(stop))).toEqual([]);
@@ -38,12 +29,52 @@ describe('the end of a completion', () => {
     ['behind a stop string', sampling(['b', 'c'], { stop: ['c'] }), ['place of the end']],
     ['at a stop string of another task', sampling(['c'], { stop: ['b', 'c'] }), ['reason of the end']],
     ['before there may be one', sampling(['b'], { minNewTokens: 0 }), ['reason of the end']],
-    [
-      'called by another name',
-      changing((one) => ({ ...one, finishReason: one.finishReason === 'stop' ? 'length' : 'stop' })),
-      ['reason of the end'],
-    ],
   ])('%s is found', async (_, run, quantities) => {
     expect(await disagreements('completion', run)).toEqual(expect.arrayContaining(quantities));
+  });
+
+  it.each<[string, LabRun['stages'], string]>([
+    [
+      'with the text of its neighbour',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          return groups.map((group) => group.map((one, i) => ({ ...one, text: group.at(i - 1)!.text })));
+        },
+      },
+      'text of the completion',
+    ],
+    [
+      'with the end token in its text',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          const { tokenizer } = args[0];
+          return groups.map((group) => group.map((one) => ({ ...one, text: tokenizer.decode(one.ids) })));
+        },
+      },
+      'text of the completion',
+    ],
+    [
+      'that was cut and says that it stopped',
+      {
+        async sample(...args) {
+          const groups = await standard.sample(...args);
+          return groups.map((group) => group.map((one) => ({ ...one, finishReason: 'stop' as const })));
+        },
+      },
+      'reason of the end',
+    ],
+    [
+      'that may grow longer than declared',
+      {
+        sample: (model, requests, options, ...more) =>
+          standard.sample(model, requests, { ...options, maxNewTokens: 5 }, ...more),
+      },
+      'reason of the end',
+    ],
+  ])('%s is found', async (_, stages, quantity) => {
+    const run = { stages, settings: ['rollout.maxNewTokens=4'] };
+    expect(await disagreements(['completion', 'text'], run)).toContain(quantity);
   });
 });

@@ -115,6 +115,26 @@ describe('a prompt', () => {
   });
 });
 
+describe('what a row asks', () => {
+  /** Problems as a file has them, asked behind a system message or without one. */
+  const asking = (system?: string): LabRun => ({
+    task: { ...lettersTask(system === undefined ? {} : { system }), name: 'jsonl' },
+    settings: ['task.system=Put the letters in order.'],
+  });
+
+  it('stands in its prompt, behind the declared system message', async () => {
+    expect(await disagreements('prompt', asking('Put the letters in order.'))).toEqual([]);
+    expect(await disagreements('prompt', asking())).toEqual(['system message in the prompt']);
+    expect(await disagreements('prompt', asking('Be brief.'))).toEqual(['system message in the prompt']);
+    const other = asking('Put the letters in order.');
+    const task = {
+      ...other.task!,
+      train: other.task!.train.map((one) => ({ ...one, row: { ...(one.row as object), question: 'zzz' } })),
+    };
+    expect(await disagreements('prompt', { ...other, task })).toContain('question in the prompt');
+  });
+});
+
 describe('the order of the data', () => {
   it.each<[string, LabRun]>([
     [
@@ -170,53 +190,5 @@ describe('the order of the data', () => {
     expect(await disagreements('run', withShares(task.shares))).toEqual([]);
     expect(await disagreements('run', withShares({ a: 3, b: 1 }))).toEqual([ORDER]);
     expect(await disagreements('run', withShares(undefined))).toEqual([ORDER]);
-  });
-});
-
-describe('the end of a completion', () => {
-  it.each<[string, LabRun['stages'], string]>([
-    [
-      'with the text of its neighbour',
-      {
-        async sample(...args) {
-          const groups = await standard.sample(...args);
-          return groups.map((group) => group.map((one, i) => ({ ...one, text: group.at(i - 1)!.text })));
-        },
-      },
-      'text of the completion',
-    ],
-    [
-      'with the end token in its text',
-      {
-        async sample(...args) {
-          const groups = await standard.sample(...args);
-          const { tokenizer } = args[0];
-          return groups.map((group) => group.map((one) => ({ ...one, text: tokenizer.decode(one.ids) })));
-        },
-      },
-      'text of the completion',
-    ],
-    [
-      'that was cut and says that it stopped',
-      {
-        async sample(...args) {
-          const groups = await standard.sample(...args);
-          return groups.map((group) => group.map((one) => ({ ...one, finishReason: 'stop' as const })));
-        },
-      },
-      'reason of the end',
-    ],
-    [
-      'that may grow longer than declared',
-      {
-        sample: (model, requests, options, ...more) =>
-          standard.sample(model, requests, { ...options, maxNewTokens: 5 }, ...more),
-      },
-      'reason of the end',
-    ],
-  ])('%s is found', async (_, stages, quantity) => {
-    const run = { stages, settings: ['rollout.maxNewTokens=4'] };
-    const found = await disagreements(['completion', 'text'], run);
-    expect(found).toContain(quantity);
   });
 });

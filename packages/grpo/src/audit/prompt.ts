@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.js';
 import { isObject } from '../formats/json.js';
 import type { Model } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
@@ -25,7 +26,7 @@ export function auditPrompts({ trainer, batch }: AuditContext): Measured {
       ...(ownStages?.includes('render')
         ? []
         : [
-            ...compareQuestions(task, batch, config.task.questionKey),
+            ...compareQuestions(task, batch, config.task),
             ...compareLikeness(batch),
             ...compareRendered(model, batch),
           ]),
@@ -33,16 +34,28 @@ export function auditPrompts({ trainer, batch }: AuditContext): Measured {
   };
 }
 
-/** The row's own question, for tasks that ask it word for word. */
-function compareQuestions(task: Task, { problems, prompts }: Batch, key: string): Comparison[] {
-  const pairs = problems.flatMap(({ row }, prompt): Pair[] => {
-    if (!isObject(row) || (row.task ?? task.name) !== 'jsonl') return [];
-    // Templates trim what they are given.
-    const question = String(row[key]).trim();
-    const { text } = prompts[prompt]!;
-    return [{ ...textPair(text.includes(question) ? question : text, question), prompt }];
-  });
-  return worstOf('prompt', 'question in the prompt', pairs);
+/** The row's own question and the declared system message, for tasks that ask word for word. */
+function compareQuestions(
+  task: Task,
+  { problems, prompts }: Batch,
+  { questionKey, system = '' }: Config['task'],
+): Comparison[] {
+  const within = (quantity: string, partOf: (row: Record<string, unknown>) => string) =>
+    worstOf(
+      'prompt',
+      quantity,
+      problems.flatMap(({ row }, prompt): Pair[] => {
+        if (!isObject(row) || (row.task ?? task.name) !== 'jsonl') return [];
+        // Templates trim what they are given.
+        const part = partOf(row).trim();
+        const { text } = prompts[prompt]!;
+        return [{ ...textPair(text.includes(part) ? part : text, part), prompt }];
+      }),
+    );
+  return [
+    ...within('question in the prompt', (row) => String(row[questionKey])),
+    ...within('system message in the prompt', () => system),
+  ];
 }
 
 /** Equal problems have the same ids, others have others. */
