@@ -1,4 +1,5 @@
 /** Recorded rewards that grading again does not give: whose they are. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Reward } from '../../rewards/index.js';
 import type { Comparison } from '../../trace/index.js';
 import { problemOf } from '../places.js';
@@ -46,8 +47,18 @@ export async function explainRewards(context: PairingContext): Promise<Explained
     return { missing: noFunction(reward) };
   if (fits(own, recorded)) {
     const reversed = await graded(undefined, [...all].reverse());
-    // It may compare the completions of a whole batch, in whatever order these come.
-    if (typeof reversed === 'string' || fits(reversed, recorded)) return { comparisons: [] };
+    // It may compare the completions of a whole batch, and of equal ones choose by their order.
+    const earned = (of: (b: number) => number | undefined) =>
+      Array.from(all, (b) => JSON.stringify([batch.completions_B[b]!.text, of(b)])).sort();
+    if (
+      typeof reversed === 'string' ||
+      fits(reversed, recorded) ||
+      isDeepStrictEqual(
+        earned((b) => recorded[b]),
+        earned((b) => reversed.get(b)),
+      )
+    )
+      return { comparisons: [] };
     return { comparisons: valuesApart(`reward ${reward.name} in another order`, context, reversed) };
   }
   return {

@@ -135,6 +135,11 @@ describe('a reward', () => {
       },
       undefined,
     ],
+    [
+      'that is for the first of equal completions',
+      { novel: { batch: ({ completions: all }) => all.map((text, i) => Number(all.indexOf(text) === i)) } },
+      undefined,
+    ],
     ['that has no opinion', { right: (completion) => (completion.length % 2 ? null : 1) }, undefined],
   ])('%s disagrees with nothing', async (_, rewards, missing) => {
     const { records } = await labRun(rewarding(rewards));

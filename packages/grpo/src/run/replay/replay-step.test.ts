@@ -47,6 +47,13 @@ async function replayed(settings: object, at = record, path = output): Promise<M
   return model;
 }
 
+it('a record of what was declared alone has nothing to replay', async () => {
+  const { step, declared } = record;
+  const head = { step, declared } as StepRecord;
+  const { model } = await replayStep(output, head, objectLayer('the test', {}));
+  expect(model).toBe('the record has no rollout');
+});
+
 describe('a step replayed with the weights that took it', () => {
   it('is the step with its own settings, its gradient included, and leaves nothing behind', async () => {
     const live = memory();

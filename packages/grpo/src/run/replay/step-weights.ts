@@ -57,10 +57,15 @@ export function findWeights(
 const RUN_AGAIN = ['assemble', 'advantage', 'logprob', 'objective'];
 
 /** What of a step a replay with the model does not do again. */
-function notReplayed({ prompts }: StepRecord, ownStages: readonly string[]): string | undefined {
+function notReplayed(
+  { prompts, completions, rewards }: StepRecord,
+  ownStages: readonly string[],
+): string | undefined {
+  // The record of a step that an evaluation stopped has what was declared and what was found.
+  if (!prompts?.texts || !completions?.prompt || !rewards?.totals) return 'the record has no rollout';
   const own = ownStages.filter((name) => RUN_AGAIN.includes(name));
   if (own.length > 0) return `the run has stages of its own (${own.join(', ')}), which only its program has`;
-  if (prompts?.replayed?.some((step) => step !== 0)) return 'groups of the step were sampled in earlier ones';
+  if (prompts.replayed?.some((step) => step !== 0)) return 'groups of the step were sampled in earlier ones';
   return undefined;
 }
 
