@@ -116,6 +116,16 @@ const rising = (a: number, b: number) => a - b;
 const setsOf = (length: number, ids: (t: number) => number[]) =>
   TokenSets.of(Array.from({ length }, (_, t) => ids(t)));
 
+/** Samples every step with the random numbers of the first. */
+const repeatingNumbers: Partial<Stages> = {
+  sample: async (model, requests, ...rest) =>
+    standard.sample(
+      model,
+      requests.map((one) => ({ ...one, keys: [0, one.keys[1]!] })),
+      ...rest,
+    ),
+};
+
 /** A step whose stage does its work wrongly, and the hand-over that shows it first. */
 const SICK: [string, Partial<Stages>, HandOver, string[]?, string?][] = [
   [
@@ -136,18 +146,7 @@ const SICK: [string, Partial<Stages>, HandOver, string[]?, string?][] = [
     },
     'completion',
   ],
-  [
-    'the random numbers of the first step in every step',
-    {
-      sample: async (model, requests, ...rest) =>
-        standard.sample(
-          model,
-          requests.map((one) => ({ ...one, keys: [0, one.keys[1]!] })),
-          ...rest,
-        ),
-    },
-    'completion',
-  ],
+  ['the random numbers of the first step in every step', repeatingNumbers, 'completion'],
   [
     'the random numbers of one prompt for all',
     {
@@ -269,18 +268,7 @@ const scoredBy =
 
 /** A stage of a masked-diffusion model that does its work wrongly. */
 const SICK_MASKED: [string, Partial<Stages>, HandOver, string[]?][] = [
-  [
-    'the random numbers of the first step in every step',
-    {
-      sample: async (model, requests, ...rest) =>
-        standard.sample(
-          model,
-          requests.map((one) => ({ ...one, keys: [0, one.keys[1]!] })),
-          ...rest,
-        ),
-    },
-    'completion',
-  ],
+  ['the random numbers of the first step in every step', repeatingNumbers, 'completion'],
   [
     'a sampler that tells another order of filling',
     {

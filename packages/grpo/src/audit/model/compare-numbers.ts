@@ -25,7 +25,7 @@ export function compareNumbers(
   const { length: first } = own.problems;
   const refills = Array.from({ length: Math.max(0, sampled - first) }, (_, i) => first + i);
   const compared = rows.flatMap(({ place, drawn }) => {
-    // What is drawn greedily has no number.
+    // Greedy tokens have no random number.
     const numbered = drawn.flatMap(({ numbers, keys }) => (numbers ? [{ numbers, keys }] : []));
     const prompt = batch.problemOf(place);
     const rowOf = (group: number) => {

@@ -31,8 +31,8 @@ export interface PlainStep {
   completions: readonly PlainCompletion[];
 }
 
-/** What the sampler of a run is declared to do. */
-export const samplingRules = ({ model, config }: Trainer): SamplingRules => ({
+/** The declared rules of a run's sampler. */
+export const samplingRules = ({ model, config }: Pick<Trainer, 'model' | 'config'>): SamplingRules => ({
   ...config.rollout,
   endIds: [...model.endIds],
   margin: toleranceOf(model.decoder.dtype).all,

@@ -121,14 +121,17 @@ function numbersOf(
   { loose, tight }: { loose: Bounded; tight: Bounded },
 ): (readonly [number, number])[] {
   return tidy(() => {
-    const p = logprobs.to('float64').exp();
+    // Metal has no float64.
+    const [own, at] = [logprobs.toDevice('cpu'), index.toDevice('cpu')];
+    const p = own.to('float64').exp();
     const sums = ({ bound }: Bounded) => {
-      const own = bound ? where(logprobs.ge(bound), p, 0) : p;
-      const upTo = own.cumsum(1);
-      const [last, token] = [upTo.size(1) - 1, upTo.gather(1, index)];
-      return { before: token.sub(own.gather(1, index)), after: token, all: upTo.narrow(1, last, 1) };
+      const kept = bound ? where(own.ge(bound.toDevice('cpu')), p, 0) : p;
+      const upTo = kept.cumsum(1);
+      const [last, token] = [upTo.size(1) - 1, upTo.gather(1, at)];
+      return { before: token.sub(kept.gather(1, at)), after: token, all: upTo.narrow(1, last, 1) };
     };
-    const [most, least] = [sums(loose), sums(tight)];
+    const most = sums(loose);
+    const least = tight === loose ? most : sums(tight);
     const from = least.before.div(most.all).toNumbers();
     const to = most.after.div(least.all).clamp(null, 1).toNumbers();
     return from.map((first, row) => [first, to[row]!] as const);

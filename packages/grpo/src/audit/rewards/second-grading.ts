@@ -10,12 +10,12 @@ import { type Explained, explainRewards, noFunction, type PairingContext } from 
 /** Relative: sums of the same parts in another order. */
 export const ROUNDING = 1e-9;
 
-/** What a second grading by one reward is compared with. */
+/** The values of a first grading by one reward, and what is needed to repeat it. */
 export interface FirstGrading extends Pick<PairingContext, 'batch' | 'reward' | 'recorded'> {
   config: Config;
   /** The completions that are graded again, ascending. */
   members: readonly number[];
-  /** What graded them, asked again; where it can be. */
+  /** Grades all completions again by the stage of the step, where there is one. */
   gradedAgain?(): Promise<Float64Array | undefined>;
 }
 
@@ -50,7 +50,7 @@ export async function compareGradings({
   return await explainRewards({ batch, reward, recorded, again: await gradedAgain?.(), isSame });
 }
 
-/** Of a value: a reward model computes in its dtype, and a sequence with other neighbours. */
+/** Returns how far two gradings may lie apart: a reward model rounds to its dtype, beside other sequences each time. */
 function boundOf(config: Config, { name }: Reward, value: number): number {
   const isModel = config.rewards.some((entry) => entry.model !== undefined && rewardName(entry) === name);
   const relative = isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;

@@ -1,6 +1,7 @@
 import { affordable, LONGEST } from '../../audit/chosen.js';
 import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
+import { samplingRules } from '../../audit/model/plain-step.js';
 import { rawModel } from '../../audit/model/raw-model.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import { scoreSequences } from '../../audit/plain/plain-logprobs.js';
@@ -33,7 +34,7 @@ export function compareGreedy(context: EvalAuditContext): Measured {
   const missing = lackOfDecoding(trainer) ?? lackOf(trainer, short);
   if (missing !== undefined) return { comparisons, handOver: 'evaluation', missing };
   const chosen = affordable(short, lengthOf, weightCount(model.decoder.config));
-  return { comparisons: [...comparisons, ...compareTokens(context, chosen)] };
+  return { comparisons: [...comparisons, ...compareTokens(context, chosen, prompts)] };
 }
 
 /** Why the tokens need not be the likeliest by the plain path; undefined where they must be. */
@@ -45,12 +46,15 @@ function lackOfDecoding({ model, servers }: EvalAuditContext['trainer']): string
 }
 
 /** How far the tokens of the chosen completions lie behind the likeliest ones: the worst of each, and all together. */
-function compareTokens(context: EvalAuditContext, chosen: readonly number[]): Comparison[] {
+function compareTokens(
+  context: EvalAuditContext,
+  chosen: readonly number[],
+  prompts: readonly { ids: readonly number[] }[],
+): Comparison[] {
   const { model, config } = context.trainer;
   const greedy = greedyOf(context);
-  const prompts = renderProblems(model, heldOut(context));
   const { token, all } = toleranceOf(model.decoder.dtype);
-  const rules = { ...config.rollout, temperature: 0, endIds: [...model.endIds], margin: all };
+  const rules = { ...samplingRules(context.trainer), temperature: 0 };
   const sequences = chosen.map((place) => ({ prompt: prompts[place]!.ids, completion: greedy[place]!.ids }));
   const plain = rawModel(model, model.decoder, config);
   const scores = scoreSequences(plain, sequences, 0, context.tell, () => rules);
