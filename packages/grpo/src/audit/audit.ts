@@ -7,14 +7,16 @@ import type { Trainer } from '../step/trainer.js';
 import type { AuditRecord } from '../trace/index.js';
 import { AccumulationAudit } from './accumulation.js';
 import { auditAdvantages } from './advantage.js';
+import { auditRecordOf } from './audit-record.js';
 import { auditCheckpoint } from './checkpoint.js';
 import { chosenOf } from './chosen.js';
 import type { FollowingMeasure, Measure, Measured } from './context.js';
-import { auditOrder } from './data-order.js';
+import { ControlAudit } from './control.js';
 import { auditEndings } from './ending.js';
 import { LossInputAudit } from './loss-input.js';
 import { auditLossSlopes } from './loss-slopes.js';
 import { auditModel } from './model/audit-model.js';
+import { auditOrder } from './order/data-order.js';
 import { auditPrompts } from './prompt.js';
 import { ReferenceAudit } from './reference.js';
 import { ReplayAudit } from './replay.js';
@@ -46,6 +48,7 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
   new UpdateAudit(trainer),
   new WeightsAudit(trainer),
   new ReferenceAudit(trainer),
+  new ControlAudit(trainer),
   new ReplayAudit(trainer),
 ];
 
@@ -53,6 +56,7 @@ const followersOf = (trainer: Trainer): FollowingMeasure[] => [
 const cheapFollowersOf = (trainer: Trainer): FollowingMeasure[] => [
   new UpdateAudit(trainer, false),
   new ReferenceAudit(trainer),
+  new ControlAudit(trainer),
   new ReplayAudit(trainer),
 ];
 
@@ -109,12 +113,6 @@ export class Audit {
   /** What was compared, for the record of the step. */
   get record(): AuditRecord {
     const measured = [...this.#measured, ...this.#followers.flatMap((one) => one.measured)];
-    return {
-      completions: [...this.#chosen],
-      comparisons: measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
-      missing: measured.flatMap((one) =>
-        'missing' in one ? [{ handOver: one.handOver, what: one.missing }] : [],
-      ),
-    };
+    return auditRecordOf(measured, this.#chosen);
   }
 }

@@ -7,7 +7,7 @@ import { updateSize } from '../step/accumulate-gradients.js';
 import { declaredOf } from '../trace/declared-of.js';
 import type { Comparison, HandOver } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
-import { declaredDraw } from './declared-draw.js';
+import { declaredDraw } from './order/declared-draw.js';
 import { samplerLogprobs } from './places.js';
 import { worstOf } from './worst.js';
 

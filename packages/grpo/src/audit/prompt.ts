@@ -93,25 +93,10 @@ const composed = (text: string) => text.normalize('NFC');
 const spelled = (text: string) => composed(text).replace(/\s+/g, '');
 
 /** The text is the template's, with the BOS in front that the tokenizer adds; the ids are the text's, and decode to it. */
-function compareRendered(
-  { tokenizer, template }: Model,
-  { problems, prompts, exchange }: Batch,
-): Comparison[] {
-  const { namedTokens, addsBos, bosId, bosToken = '' } = tokenizer;
-  const bodyOf = ({ prompt }: Problem): string =>
-    typeof prompt === 'string'
-      ? prompt
-      : (template?.render(prompt, { addGenerationPrompt: true, namedTokens }) ?? '');
-  const rendered = problems.map((problem) => {
-    const body = bodyOf(problem);
-    const isPut = addsBos && !body.startsWith(bosToken);
-    // Some tokenizers put a space in front of a text's beginning, which is not behind the BOS that they add themselves.
-    return {
-      text: isPut ? bosToken + body : body,
-      ids: () => [...(isPut ? [bosId] : []), ...tokenizer.encode(body)],
-    };
-  });
-  const each = (quantity: string, pairOf: (prompt: RenderedPrompt, own: (typeof rendered)[number]) => Pair) =>
+function compareRendered(model: Model, { problems, prompts, exchange }: Batch): Comparison[] {
+  const { tokenizer } = model;
+  const rendered = problems.map((problem) => plainPrompt(model, problem));
+  const each = (quantity: string, pairOf: (prompt: RenderedPrompt, own: PlainPrompt) => Pair) =>
     worstOf(
       'prompt',
       quantity,
@@ -127,4 +112,28 @@ function compareRendered(
     ),
     ...each('ids of the prompt', ({ ids }, own) => textPair(ids.join(' '), own.ids().join(' '))),
   ];
+}
+
+/** A prompt by the plain path. */
+interface PlainPrompt {
+  text: string;
+  ids(): (number | undefined)[];
+}
+
+/** What the model is asked: the template's text or the row's own, with the BOS in front that the tokenizer adds. */
+export function plainPrompt(
+  { tokenizer, template }: Pick<Model, 'tokenizer' | 'template'>,
+  { prompt }: Problem,
+): PlainPrompt {
+  const { namedTokens, addsBos, bosId, bosToken = '' } = tokenizer;
+  const body =
+    typeof prompt === 'string'
+      ? prompt
+      : (template?.render(prompt, { addGenerationPrompt: true, namedTokens }) ?? '');
+  const isPut = addsBos && !body.startsWith(bosToken);
+  // Some tokenizers put a space in front of a text's beginning, which is not behind the BOS that they add themselves.
+  return {
+    text: isPut ? bosToken + body : body,
+    ids: () => [...(isPut ? [bosId] : []), ...tokenizer.encode(body)],
+  };
 }

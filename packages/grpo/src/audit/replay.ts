@@ -3,7 +3,7 @@ import type { Batch, StoredGroup } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
-import { declaredDraw } from './declared-draw.js';
+import { declaredDraw } from './order/declared-draw.js';
 import { problemOf } from './places.js';
 import { textPair } from './text-pair.js';
 import { type Pair, worstOf } from './worst.js';

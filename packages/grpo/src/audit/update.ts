@@ -1,6 +1,5 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { changedTensors, type SampledValues, sampledValues } from '../models/index.js';
-import type { Batch } from '../step/batch.js';
 import type { UpdateResult } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
@@ -52,6 +51,11 @@ interface Before extends Weights {
   updates: number;
 }
 
+/** What updates the weights, and by which settings. */
+type Updated = Pick<Trainer, 'model' | 'optimizer' | 'config' | 'ownStages'> & {
+  control: Pick<Trainer['control'], 'updates'>;
+};
+
 /** Computes each update of a step once more, from the declared settings, for some elements of every tensor. */
 export class UpdateAudit implements FollowingMeasure {
   readonly #comparisons: Comparison[] = [];
@@ -64,11 +68,11 @@ export class UpdateAudit implements FollowingMeasure {
    * a step
    */
   constructor(
-    private readonly trainer: Trainer,
+    private readonly trainer: Updated,
     private readonly isWhole = true,
   ) {}
 
-  compared(_: Batch, step: number): void {
+  compared(_: unknown, step: number): void {
     this.#step = step;
     this.#frozen = this.#sampled(untrained(this.trainer));
     this.#add('tensor of the optimizer', heldTensors(this.trainer));
@@ -152,13 +156,13 @@ export class UpdateAudit implements FollowingMeasure {
 }
 
 /** Tensors of the model that it does not train: with adapters all weights. */
-function untrained({ model: { decoder } }: Trainer): ReadonlyMap<string, Tensor> {
+function untrained({ model: { decoder } }: Updated): ReadonlyMap<string, Tensor> {
   const trained = new Set(decoder.trainable.values());
   return new Map([...decoder.parameters].filter(([, tensor]) => !trained.has(tensor)));
 }
 
 /** Whether the optimizer holds the very tensors that the model trains. */
-function heldTensors({ model, optimizer }: Trainer): Pair[] {
+function heldTensors({ model, optimizer }: Updated): Pair[] {
   const { trainable } = model.decoder;
   const held = new Set([...optimizer.weights()].map(({ parameter }) => parameter));
   const names = [...optimizer.state().keys()].flatMap((key) => /^(.*)\.step$/.exec(key)?.[1] ?? []);
@@ -199,7 +203,7 @@ function comparedNorms({ norms }: Before, { gradNorm, gradNorms }: UpdateResult)
 function comparedElements(
   { state, weights, gradients, updates }: Before,
   after: Weights,
-  settings: Trainer['config']['optimizer'],
+  settings: Updated['config']['optimizer'],
   scale: number,
 ): Record<WeightPart, Pair[]> {
   const pairs: Record<WeightPart, Pair[]> = { weight: [], mean: [], square: [] };
@@ -232,7 +236,7 @@ const comparedCounts = ({ state }: Weights, updates: number): Pair[] =>
   });
 
 /** Weights of half precision are their float32 masters, rounded. */
-function* comparedCopies({ state, weights }: Weights, { model }: Trainer): Generator<Pair> {
+function* comparedCopies({ state, weights }: Weights, { model }: Updated): Generator<Pair> {
   for (const [tensor, values] of weights) {
     const masters = state.get(`${tensor}.master`);
     if (!masters || model.decoder.trainable.get(tensor)!.dtype !== 'bfloat16') continue;

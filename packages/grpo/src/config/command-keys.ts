@@ -67,6 +67,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     ...DECODE,
     'eval',
     'checkpoint',
+    'doctor',
     'sinks',
   ],
   expert: [
@@ -89,6 +90,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'train.recompute',
     'eval',
     'checkpoint',
+    'doctor',
     'sinks',
   ],
   eval: [

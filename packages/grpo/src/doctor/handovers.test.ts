@@ -16,7 +16,7 @@ it('of hand-overs that do not hold in the same step the earliest leads: what fol
   const order = registry.flatMap(({ code }) => handOvers.filter(({ checks: [own] }) => own!.code === code));
   expect(order.map(({ name }) => name)).toEqual([
     // What a step begins with.
-    ...['prompt', 'weights', 'checkpoint', 'run'],
+    ...['prompt', 'weights', 'checkpoint', 'run', 'model'],
     ...['completion', 'text', 'old log-probs', 'reward', 'advantage', 'kl', 'loss', 'gradient', 'update'],
     'evaluation',
   ]);

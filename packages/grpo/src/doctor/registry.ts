@@ -85,6 +85,7 @@ import { h11 } from './handovers/h11-text.js';
 import { h12 } from './handovers/h12-loss.js';
 import { h13 } from './handovers/h13-kl.js';
 import { h14 } from './handovers/h14-evaluation.js';
+import { h15 } from './handovers/h15-model.js';
 
 /** Every known fault, by number. */
 export const faults: readonly Fault[] = [
@@ -175,6 +176,7 @@ export const handOvers: readonly Fault[] = [
   h09,
   h10,
   h14,
+  h15,
 ];
 
 /** Every check, in the order of diagnosis. */

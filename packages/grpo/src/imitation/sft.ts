@@ -5,6 +5,7 @@ import type { Model } from '../models/index.js';
 import { scoreTokens } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
 import { eachMicroBatch, type Groups, type MicroBatch } from '../step/micro-batch.js';
+import type { UpdateResult } from '../step/observer.js';
 import { openTrainingPass, type PassProgress } from '../step/training-pass.js';
 import type { Example } from './examples.js';
 import { hideExamples } from './hide-examples.js';
@@ -35,6 +36,8 @@ export interface SftStepOptions {
   seed?: number;
   /** May abandon the step before its update. */
   watch?: Watch | undefined;
+  /** Watches the update and changes nothing of it. */
+  observer?: { beforeUpdate(): void; updated(result: UpdateResult): void } | undefined;
 }
 
 /**
@@ -47,6 +50,26 @@ export async function sftStep(
   examples: readonly Example[],
   options: SftStepOptions,
 ): Promise<SftResult> {
+  const { learningRate, maxGradNorm, observer } = options;
+  const learnt = await learnExamples(model, optimizer, examples, options);
+  observer?.beforeUpdate();
+  const { gradNorm, gradNorms } = optimizer.step(learningRate, maxGradNorm);
+  if (!Number.isFinite(gradNorm)) {
+    throw new UserError(`the gradient is ${gradNorm}; the weights were not changed`, {
+      hint: 'A smaller sft.learningRate usually helps',
+    });
+  }
+  observer?.updated({ learningRate, loss: learnt.loss, gradNorm, gradNorms });
+  return { ...learnt, gradNorm };
+}
+
+/** The part of an SFT step before its update: leaves the gradients of the examples in the optimizer. */
+export async function learnExamples(
+  model: Model,
+  optimizer: AdamW,
+  examples: readonly Example[],
+  options: Omit<SftStepOptions, 'learningRate' | 'maxGradNorm' | 'observer'>,
+): Promise<Omit<SftResult, 'gradNorm'>> {
   const { width = 0, seed = 0, dropout = 0 } = options;
   const { groups, learnt, tokens, scored } = model.decoder.config.diffusion
     ? hiddenGroups(model, examples, { width, seed })
@@ -77,13 +100,7 @@ export async function sftStep(
     optimizer.zeroGrad();
     throw error;
   }
-  const { gradNorm } = optimizer.step(options.learningRate, options.maxGradNorm);
-  if (!Number.isFinite(gradNorm)) {
-    throw new UserError(`the gradient is ${gradNorm}; the weights were not changed`, {
-      hint: 'A smaller sft.learningRate usually helps',
-    });
-  }
-  return { ...sum, gradNorm, tokens };
+  return { ...sum, tokens };
 }
 
 /** What a step computes, and the tokens by which it is normalized. */

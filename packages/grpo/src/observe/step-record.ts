@@ -166,7 +166,10 @@ function replayedOf({ prompts, exchange }: Batch): { replayed?: Int32Array } {
 }
 
 /** The head of a record, with the servers that sample: all that there is of a step that was not sampled. */
-export const headOf = ({ config, servers }: Trainer, step: number): StepRecord => ({
+export const headOf = (
+  { config, servers }: Pick<Trainer, 'config' | 'servers'>,
+  step: number,
+): StepRecord => ({
   format: 'grpo-step',
   version: RECORD_VERSION,
   step,

@@ -27,7 +27,7 @@ const cases: [string, Omit<RunOptions, 'output'>, stages: string[]][] = [
   [
     'SFT',
     { command: 'sft', settings: ['sft.learningRate=0.01', 'train.microBatchTokens=30'] },
-    ['training', 'evaluation', 'scoring'],
+    ['audit', 'training', 'evaluation', 'scoring'],
   ],
   [
     'expert iteration of adapters with dropout',
@@ -41,7 +41,7 @@ const cases: [string, Omit<RunOptions, 'output'>, stages: string[]][] = [
         'train.microBatchTokens=8',
       ],
     },
-    ['rollout', 'scoring', 'training', 'evaluation'],
+    ['rollout', 'scoring', 'audit', 'training', 'evaluation'],
   ],
 ];
 

@@ -153,8 +153,11 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
   // Servers sample in other memory; here one short completion is sampled, by which they are probed.
   const isRemote = rollout.engine !== 'own';
   const { limit, samples: perProblem } = config.eval;
-  const newTokens = newTokensAfter(longest.train, config, model);
-  const sequence = longest.train + newTokens;
+  // SFT learns demonstrations, the others what they sample.
+  const own = (command === 'sft' && longest.demonstration) || {
+    prompt: longest.train,
+    completion: newTokensAfter(longest.train, config, model),
+  };
   return {
     model,
     engine: { size, fuses: onCpu },
@@ -180,12 +183,12 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
         ? sampling(longest.problems, 1, longest.eval)
         : sampling(Math.min(limit, longest.problems), perProblem + 1, longest.eval),
     audit:
-      command === 'train' && isAudited(config)
-        ? auditedTokens(weightCount(model), sequence, newTokens)
+      trains && isAudited(config)
+        ? auditedTokens(weightCount(model), own.prompt + own.completion, own.completion)
         : undefined,
     training: trains
       ? {
-          ...trainingOf(command, config, model, longest),
+          ...trainingOf(command, config, model, { ...longest, own }),
           backward: {
             reaches: lora ? { targets: lora.targets } : 'weights',
             recomputes: config.train.recompute === 'layers',
@@ -200,25 +203,20 @@ function trainingOf(
   command: ConfigCommand,
   config: Config,
   model: DecoderConfig,
-  { train, demonstration, kinds }: Longest,
+  { own: { prompt, completion }, kinds }: Pick<Longest, 'kinds'> & { own: Lengths },
 ): Omit<Training, 'backward'> {
   const { rollout, sft, objective } = config;
   const { microBatchTokens } = config.train;
-  const newTokens = newTokensAfter(train, config, model);
   if (command === 'train') {
     const prompts = rollout.prompts / objective.minibatches;
     return {
       prompts,
       group: rollout.group,
-      ...passTokens(train, newTokens, model.diffusion && passesOf[config.diffusion.estimator]),
+      ...passTokens(prompt, completion, model.diffusion && passesOf[config.diffusion.estimator]),
       microBatchTokens,
       kinds: Math.min(prompts, kinds),
     };
   }
-  const { prompt, completion } = (command === 'sft' && demonstration) || {
-    prompt: train,
-    completion: newTokens,
-  };
   return {
     prompts: sft.batchSize,
     group: 1,

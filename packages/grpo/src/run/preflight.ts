@@ -1,4 +1,5 @@
 import { Audit } from '../audit/audit.js';
+import type { Measure } from '../audit/context.js';
 import type { Config } from '../config/schema.js';
 import type { InspectionCheck } from '../inspection/check.js';
 import { inspectPrompts } from '../inspection/inspect-prompts.js';
@@ -38,9 +39,14 @@ export interface Preflight {
  *
  * @param part - `small`: two groups of short completions, up to the gradient; the trainer is afterwards what it was
  * before, and its steps are those of a run without it. `whole`: the step itself, which spends the run.
+ * @param more - what is compared besides, by who knows more than the trainer
  * @throws what a step throws, but for a gradient that is not finite: its record says why
  */
-export async function preflight(given: Trainer, part: 'small' | 'whole'): Promise<Preflight> {
+export async function preflight(
+  given: Trainer,
+  part: 'small' | 'whole',
+  more: readonly Measure[] = [],
+): Promise<Preflight> {
   const trainer = part === 'small' ? smallPart(given) : given;
   const { config, task } = trainer;
   const supply = new Supply(task.train, config.seed, {}, task.shares);
@@ -48,7 +54,7 @@ export async function preflight(given: Trainer, part: 'small' | 'whole'): Promis
   const start = performance.now();
   const canaries = await probeCanaries(trainer, 0);
   using recorder = new StepRecorder(trainer, { measureWeights: part === 'whole', probeScoring: true });
-  const audit = config.doctor.every > 0 ? new Audit(trainer) : undefined;
+  const audit = config.doctor.every > 0 ? new Audit(trainer, { more }) : undefined;
   const observers = [recorder, ...(audit?.observers ?? [])];
   const rate = learningRateAt(config.optimizer, 0, config.train.steps);
   const step = grpoStep({ ...trainer, supply, observers }, problems, 0, rate);

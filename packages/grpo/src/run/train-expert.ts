@@ -2,11 +2,14 @@
  * Expert iteration: sample completions, keep the good ones, imitate them, repeat. The baseline beside GRPO: the same
  * problems, draws and rewards at every step, but nothing is learnt from the completions that failed.
  */
+import type { Config } from '../config/schema.js';
 import { UserError } from '../errors/user-error.js';
+import { auditRollout } from '../imitation/audit/audit-rollout.js';
+import { compareKept } from '../imitation/audit/compare-kept.js';
 import type { Example } from '../imitation/examples.js';
 import { keptMetrics, nothingKept, updateMetrics } from '../imitation/expert-report.js';
 import { keepGood } from '../imitation/keep.js';
-import { type SftResult, sftStep } from '../imitation/sft.js';
+import { type SftResult, type SftStepOptions, sftStep } from '../imitation/sft.js';
 import { permutation, seedOf } from '../maths/random.js';
 import { completionRows } from '../observe/completion-rows.js';
 import { rolloutMetrics } from '../observe/metrics.js';
@@ -20,8 +23,9 @@ import { rollOut } from '../step/roll-out.js';
 import { checkedStages, type Stages, stages as standardStages } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
 import { orderOf } from '../tasks/order/mixed-order.js';
+import { ImitationAudit } from './findings/imitation-audit.js';
 import type { Run } from './open-run.js';
-import { type RunEnd, runSteps } from './run-steps.js';
+import { type RunEnd, runSteps, type StepReport, type StepTurn } from './run-steps.js';
 import { learningRateAt } from './schedule.js';
 
 /**
@@ -46,14 +50,22 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
     task,
     optimizer: run.optimizer,
     // Nothing is learnt from a comparison: a group of equal rewards is as good as any.
-    config: { ...config, groups: { ...config.groups, refills: 0, replay: 0 } },
+    config: {
+      ...config,
+      rollout: { ...sizes, keepSupport: false },
+      groups: { ...config.groups, refills: 0, replay: 0 },
+    },
     // What is imitated is scored over the whole vocabulary.
     sampling: { ...run.sampling, keepSupport: false },
     control: new Control(config),
     stages: { ...standardStages, sample: run.sample, ...checkedStages(stages) },
     watch: run.watch,
+    servers: run.servers,
+    auditLack: run.auditLack,
+    ownStages: Object.keys(stages),
   };
-  return runSteps(run, expert.iterations, async (iteration) => {
+  const audit = await ImitationAudit.open(run, expert.iterations);
+  const takeRound = async (iteration: number, turn: StepTurn): Promise<StepReport> => {
     const step = iteration + 1;
     const clock = new Stopwatch();
     const problems = order.at(iteration, sizes.prompts).map((i) => task.train[i]!);
@@ -61,9 +73,19 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
     compareRewards(trainer, batch);
     const kept = keepGood(batch, task, expert);
     const examples = kept.map((b) => exampleOf(batch, b));
+    const parts = updatesOf(config, examples, iteration);
     const schedule = { ...optimizer, learningRate: sft.learningRate };
     const learningRate = learningRateAt(schedule, iteration, expert.iterations);
-    const updates = await clock.stage('sft', () => imitate(run, examples, iteration, learningRate));
+    const lesson = async (tell: () => void) => ({
+      ...(parts[0] ?? { examples: [], seed: 0 }),
+      measured: [
+        ...(await auditRollout({ trainer, batch, step: iteration, tell })),
+        compareKept(batch, { kept, examples }, task, expert),
+      ],
+    });
+    const { result: updates, stop } = await audit.watch(iteration, turn, lesson, (observer) =>
+      clock.stage('sft', () => imitate(run, parts, iteration, { learningRate, observer })),
+    );
 
     const stepTokens = batch.sampledTokens;
     progress.tokens += stepTokens;
@@ -81,8 +103,9 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
       num_tokens: progress.tokens,
       step_tokens: stepTokens,
     };
-    return { metrics, seconds: clock.seconds };
-  });
+    return { metrics, seconds: clock.seconds, stop };
+  };
+  return await runSteps(run, expert.iterations, takeRound, audit.evaluation);
 }
 
 /** A prompt and one of its completions, token for token as sampled. */
@@ -90,30 +113,45 @@ function exampleOf(batch: Batch, b: number): Example {
   return { prompt: batch.prompts[batch.problemOf(b)]!.ids, completion: batch.completions_B[b]!.ids };
 }
 
+/** Examples of an update, and the seed that draws what they lose. */
+interface Part {
+  examples: readonly Example[];
+  seed: number;
+}
+
 /** SFT on the examples for `expert.epochs` epochs, each in a new order; the last batch of one may be smaller. */
+function updatesOf({ seed, expert, sft }: Config, examples: readonly Example[], iteration: number): Part[] {
+  return Array.from({ length: expert.epochs }, (_, epoch) => {
+    const order = permutation(examples.length, seed, iteration, epoch);
+    const starts = Array.from(
+      { length: Math.ceil(order.length / sft.batchSize) },
+      (_, i) => i * sft.batchSize,
+    );
+    return starts.map((start) => ({
+      examples: order.slice(start, start + sft.batchSize).map((i) => examples[i]!),
+      seed: seedOf(seed, iteration, epoch, start),
+    }));
+  }).flat();
+}
+
 async function imitate(
   { config, model, optimizer, activationRoom, watch }: Run,
-  examples: readonly Example[],
+  parts: readonly Part[],
   iteration: number,
-  learningRate: number,
+  own: Pick<SftStepOptions, 'learningRate' | 'observer'>,
 ): Promise<SftResult[]> {
   const { maxGradNorm } = config.optimizer;
   const { microBatchTokens, recompute } = config.train;
   const updates: SftResult[] = [];
-  for (let epoch = 0; epoch < config.expert.epochs; epoch++) {
-    const order = permutation(examples.length, config.seed, iteration, epoch);
-    for (let start = 0; start < order.length; start += config.sft.batchSize) {
-      const batch = order.slice(start, start + config.sft.batchSize).map((i) => examples[i]!);
-      const seed = seedOf(config.seed, iteration, epoch, start);
-      const note = `Step ${iteration + 1} has changed the weights already: it is finished first.`;
-      const options = {
-        ...{ learningRate, maxGradNorm, microBatchTokens, recompute, activationRoom, seed },
-        dropout: config.lora.dropout,
-        width: config.rollout.maxNewTokens,
-        watch: updates.length > 0 ? watch.finishing(note) : watch,
-      };
-      updates.push(await sftStep(model, optimizer, batch, options));
-    }
+  for (const { examples, seed } of parts) {
+    const note = `Step ${iteration + 1} has changed the weights already: it is finished first.`;
+    const options = {
+      ...{ maxGradNorm, microBatchTokens, recompute, activationRoom, seed, ...own },
+      dropout: config.lora.dropout,
+      width: config.rollout.maxNewTokens,
+      watch: updates.length > 0 ? watch.finishing(note) : watch,
+    };
+    updates.push(await sftStep(model, optimizer, examples, options));
   }
   return updates;
 }

@@ -17,6 +17,7 @@ import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { evaluationAudit } from './findings/evaluation-audit.js';
 import { Examination, type StepVerdict } from './findings/examination.js';
+import { modelAudit } from './findings/model-audit.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
@@ -45,6 +46,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   using guard = new UserCodeGuard();
   const isExamined = config.doctor.onFinding !== 'off';
   const examination = await Examination.after(progress.step, config, folder);
+  const measures = [auditFolder(run), modelAudit(run)];
   const tried = isExamined && progress.step === 0 ? await tryFirst(run, trainer, guard) : undefined;
   const { news = [], stop: stopped } = tried ? examination.tried(tried.record) : {};
   for (const text of [...news, ...(tried?.warnings ?? []).map(warningLine)]) watcher.note?.(text);
@@ -68,7 +70,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
       probeScoring: examination.probes(step + 1),
     });
     const isWhole = examination.audits(step + 1, turn);
-    const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: [auditFolder(run)] }) : undefined;
+    const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: measures }) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
     const print = (line: string) => watcher.note?.(line);
@@ -115,7 +117,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
       failed,
     };
   };
-  const audit = isExamined && isAudited(config) ? evaluationAudit(run, trainer, examination) : undefined;
+  const audit = isExamined && isAudited(config) ? evaluationAudit(run, examination) : undefined;
   return await runSteps(run, config.train.steps, takeStep, audit);
 }
 
@@ -139,7 +141,9 @@ async function tryFirst(
   guard: UserCodeGuard,
 ): Promise<Preflight | undefined> {
   try {
-    const tried = await unlessAbandoned(run, 'The preflight', () => preflight(trainer, 'small'));
+    const tried = await unlessAbandoned(run, 'The preflight', () =>
+      preflight(trainer, 'small', [modelAudit(run)]),
+    );
     await guard.check();
     return tried;
   } catch (error) {

@@ -32,6 +32,8 @@ export const HAND_OVERS = [
   'run',
   /** Weights → completions of held-out problems → accuracy. */
   'evaluation',
+  /** Folder of a model → model in memory. */
+  'model',
 ] as const;
 
 export type HandOver = (typeof HAND_OVERS)[number];

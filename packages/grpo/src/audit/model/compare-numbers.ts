@@ -1,7 +1,7 @@
 import { sum } from '../../maths/moments.js';
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
-import { declaredDraw } from '../declared-draw.js';
+import { declaredDraw } from '../order/declared-draw.js';
 import type { Drawn } from '../plain/plain-drawing.js';
 import { compareRows } from './compare-rows.js';
 import { toleranceOf } from './tolerance.js';

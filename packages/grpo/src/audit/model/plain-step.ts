@@ -12,16 +12,20 @@ import { type PlainPass, type PlainSequence, passesOf, perSequence } from '../pl
 import { rawModel } from './raw-model.js';
 import { toleranceOf } from './tolerance.js';
 
-/** A completion that is computed again. */
-export interface PlainCompletion extends PlainSequence {
-  /** Its place among the completions of the step. */
-  place: number;
-  /** Whether the weights of this step sampled it. */
-  isOwn: boolean;
+/** What the plain path makes of a completion. */
+export interface PlainRun {
   passes: readonly PlainPass[];
   /** For each pass the inputs of all layers, then the output of the last. */
   states: readonly (readonly Tensor[])[];
   scores: PlainScores;
+}
+
+/** A completion that is computed again. */
+export interface PlainCompletion extends PlainSequence, PlainRun {
+  /** Its place among the completions of the step. */
+  place: number;
+  /** Whether the weights of this step sampled it. */
+  isOwn: boolean;
 }
 
 /** What the plain path has of a step before its first update. */
@@ -55,16 +59,40 @@ export function plainStep({ trainer, batch, chosen, tell }: AuditContext): Plain
     support: setsOf(batch.completions_B[place]!.support),
     masked: iteration?.masked_B?.[place],
   }));
+  const own = runPlain(model, sequences, {
+    temperature: config.rollout.temperature,
+    tell,
+    rulesOf: (one) => (one.masked ? undefined : () => rules),
+  });
+  const completions = sequences.map((one, i): PlainCompletion => {
+    const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
+    return { ...one, ...own[i]!, isOwn };
+  });
+  return { declared, model, completions };
+}
+
+/** Runs the plain forward pass over completions, each alone, and keeps what a backward pass needs. */
+export function runPlain(
+  model: PlainModel,
+  sequences: readonly PlainSequence[],
+  {
+    temperature,
+    tell,
+    rulesOf,
+  }: {
+    temperature: number;
+    tell(): void;
+    /** Of the sampler that drew a completion, for its passes. */
+    rulesOf?(one: PlainSequence): ((pass: PlainPass) => SamplingRules) | undefined;
+  },
+): PlainRun[] {
   const passes = sequences.map((one) => passesOf(model, one));
   const inputs = passes.flat().map(({ input }) => input);
   const states = perSequence(passes, layerStates(model, inputs, tell));
-  const completions = sequences.map((one, i): PlainCompletion => {
+  return sequences.map((one, i) => {
     tell();
     const last = states[i]!.map((layers) => layers.at(-1)!);
-    const own = one.masked ? undefined : () => rules;
-    const scores = plainScores(model, one, passes[i]!, last, config.rollout.temperature, own);
-    const isOwn = !batch.exchange?.replayed.has(batch.problemOf(one.place));
-    return { ...one, isOwn, passes: passes[i]!, states: states[i]!, scores };
+    const scores = plainScores(model, one, passes[i]!, last, temperature, rulesOf?.(one));
+    return { passes: passes[i]!, states: states[i]!, scores };
   });
-  return { declared, model, completions };
 }

@@ -6,6 +6,7 @@ import { examine } from '../../doctor/examine.js';
 import { registry } from '../../doctor/registry.js';
 import { formatValue } from '../../doctor/sentence.js';
 import { largest, smallest } from '../../maths/moments.js';
+import { modelAudit } from '../../run/findings/model-audit.js';
 import { GrpoTrainer } from '../../run/grpo-trainer.js';
 import { openRun, type Run } from '../../run/open-run.js';
 import { type Preflight, preflight, warningLine } from '../../run/preflight.js';
@@ -33,7 +34,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
       watcher: watcherOf(reporter, train.steps, rollout.prompts),
     });
     using trainer = await GrpoTrainer.open(run);
-    const result = await preflight(trainer, 'whole');
+    const result = await preflight(trainer, 'whole', [modelAudit(run)]);
     reporter.close();
     const { record, canaries, warnings } = result;
     const diagnosis = examine({ records: [record] }, registry);

@@ -1,3 +1,4 @@
+import { auditRecordOf } from '../../audit/audit-record.js';
 import type { Measured } from '../../audit/context.js';
 import type { AuditRecord } from '../../trace/index.js';
 import type { EvalAuditContext } from './context.js';
@@ -17,12 +18,6 @@ export async function auditEvaluation(context: EvalAuditContext): Promise<AuditR
     ...(await compareGrades(context)),
     { comparisons: compareScores(context) },
   ];
-  return {
-    // Those of a step: an evaluation has completions of its own.
-    completions: [],
-    comparisons: measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
-    missing: measured.flatMap((one) =>
-      'missing' in one ? [{ handOver: one.handOver, what: one.missing }] : [],
-    ),
-  };
+  // Those that a record names are of a step: an evaluation has completions of its own.
+  return auditRecordOf(measured);
 }

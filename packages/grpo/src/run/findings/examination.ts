@@ -164,13 +164,13 @@ export class Examination {
   }
 
   /**
-   * Examines the evaluation after a step. One that does not hold becomes part of the record of that step, or of the first.
+   * Examines what was audited beside the record of a step. What does not hold becomes part of that record.
    *
-   * @param done - steps that were done before it
-   * @param own - the head of the record, with the audit of the evaluation
+   * @param own - the head of the record, with the audit
+   * @param when - begins what is told
    */
-  evaluation(done: number, own: StepRecord): StepVerdict {
-    const step = Math.max(1, done);
+  audited(own: StepRecord, when: string): StepVerdict {
+    const { step } = own;
     const findings = examine({ records: [own] }, audits).findings.filter(
       ({ severity }) => severity !== 'inform',
     );
@@ -180,11 +180,10 @@ export class Examination {
     const folder = this.folder.stepFolder(step);
     writeStepRecord(
       folder,
-      done > 0 && existsSync(join(folder, STEP_JSON)) ? withAudit(readStepRecord(folder), own) : own,
+      existsSync(join(folder, STEP_JSON)) ? withAudit(readStepRecord(folder), own) : own,
     );
-    const when = done > 0 ? `after step ${done}` : 'before the first step';
     return {
-      news: findings.map((finding) => `evaluation ${when}: ${findingLine(finding)}`),
+      news: findings.map((finding) => `${when}: ${findingLine(finding)}`),
       stop: stopFor(findings, step, this.config.doctor.onFinding),
     };
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DataOrder } from '../tasks/order/data-order.js';
+import { DataOrder } from '../../tasks/order/data-order.js';
 import { DeclaredOrder } from './declared-order.js';
 
 it.each([

@@ -1,7 +1,7 @@
-import type { Problem, Task } from '../tasks/task.js';
-import type { AuditContext, Measured } from './context.js';
+import type { Problem, Task } from '../../tasks/task.js';
+import type { AuditContext, Measured } from '../context.js';
+import { type Pair, worstOf } from '../worst.js';
 import { DeclaredOrder } from './declared-order.js';
-import { type Pair, worstOf } from './worst.js';
 
 /** The rows of a task in the order of a seed. */
 interface Order {

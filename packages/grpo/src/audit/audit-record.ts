@@ -1,0 +1,18 @@
+import type { AuditRecord } from '../trace/index.js';
+import type { Measured } from './context.js';
+
+/**
+ * What an audit came to, for a record.
+ *
+ * @param completions - of the step, that were computed again
+ */
+export const auditRecordOf = (
+  measured: readonly Measured[],
+  completions: readonly number[] = [],
+): AuditRecord => ({
+  completions: [...completions],
+  comparisons: measured.flatMap((one) => ('comparisons' in one ? one.comparisons : [])),
+  missing: measured.flatMap((one) =>
+    'missing' in one ? [{ handOver: one.handOver, what: one.missing }] : [],
+  ),
+});

@@ -1,0 +1,122 @@
+import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
+import type { Comparison } from '../../trace/index.js';
+import { eachGradient } from '../plain/plain-gradient.js';
+import type { PlainModel } from '../plain/plain-model.js';
+import { passSlopes } from '../plain/plain-pass.js';
+import { type Pair, worstOf } from '../worst.js';
+import type { PlainRun } from './plain-step.js';
+import type { Tolerance } from './tolerance.js';
+
+/** How gradients are compared. */
+export interface HoldOptions {
+  /** Divides the logits. */
+  temperature: number;
+  tolerance: Tolerance;
+  /** Share of the largest tensor's norm by which the slopes themselves may move a tensor's gradient. */
+  slack: number;
+  /** To be called between the parts. */
+  tell(): void;
+}
+
+/**
+ * Holds the gradients of the trained tensors, by name, to those of the plain path: their norms, and how far they lie
+ * apart.
+ *
+ * @param slopes - of the loss in what the passes of each sequence give
+ */
+export function holdGradients(
+  model: PlainModel,
+  sequences: readonly PlainRun[],
+  slopes: readonly Slopes[],
+  gradients: ReadonlyMap<string, Tensor>,
+  { temperature, tolerance: { gradient, norm, floor }, slack, tell }: HoldOptions,
+): Comparison[] {
+  const sloped = sequences.flatMap(({ passes, states, scores }, i) => {
+    const own = passSlopes(passes, slopes[i]!);
+    return passes.map((pass, k) => ({
+      ...pass,
+      states: states[k]!,
+      scores: scores.passes[k]!,
+      slopes: own[k]!,
+    }));
+  });
+  const measured = new Map<string, Norms>();
+  const take = (name: string, plain: Tensor, start: number) => {
+    const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
+    measured.set(name, joined(measured.get(name), norms));
+  };
+  eachGradient(model, sloped, temperature, take, tell);
+  for (const name of gradients.keys())
+    if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
+  const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
+  const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
+    [...measured].map(
+      ([tensor, norms]): Pair => ({
+        ...of(norms),
+        bound: relative * (norms.plain + floor * largest) + slack * largest,
+        tensor,
+      }),
+    );
+  return [
+    ...worstOf(
+      'gradient',
+      'norm of the gradient',
+      pairs(norm, ({ found, plain }) => ({ found, plain })),
+    ),
+    ...worstOf(
+      'gradient',
+      'distance to the plain gradient',
+      pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 })),
+    ),
+  ];
+}
+
+/** Norms of the two gradients of a tensor, and of their difference. */
+interface Norms {
+  found: number;
+  plain: number;
+  distance: number;
+}
+
+const joined = (one: Norms | undefined, other: Norms): Norms =>
+  one
+    ? {
+        found: Math.hypot(one.found, other.found),
+        plain: Math.hypot(one.plain, other.plain),
+        distance: Math.hypot(one.distance, other.distance),
+      }
+    : other;
+
+/** What the trainer has of a tensor whose plain gradient comes some rows at a time. */
+const rowsOf = (found: Tensor | undefined, plain: Tensor, start: number): Tensor | undefined =>
+  found && start + plain.size(0) <= found.size(0) ? found.narrow(0, start, plain.size(0)) : undefined;
+
+/** Elements that are compared at once: no copy of a whole tensor is made. */
+const PIECE = 2 ** 20;
+
+/** NaN where the trainer has no gradient of this shape. */
+function normsOf(found: Tensor | undefined, plain: Tensor): Norms {
+  const isThere = `${found?.shape}` === `${plain.shape}`;
+  const squares = { found: 0, plain: 0, distance: 0 };
+  noGrad(() =>
+    tidy(() => {
+      const [own, other] = [plain, isThere ? found! : plain].map((x) => x.reshape([-1])) as [Tensor, Tensor];
+      const square = (x: Tensor) => x.matmul(x).item();
+      for (let start = 0; start < own.numel; start += PIECE)
+        tidy(() => {
+          const [p, f] = [own, other].map((x) => x.narrow(0, start, Math.min(PIECE, own.numel - start)));
+          squares.plain += square(p!);
+          squares.found += square(f!);
+          squares.distance += square(f!.sub(p!));
+        });
+    }),
+  );
+  return isThere
+    ? {
+        found: Math.sqrt(squares.found),
+        plain: Math.sqrt(squares.plain),
+        distance: Math.sqrt(squares.distance),
+      }
+    : { found: Number.NaN, plain: Math.sqrt(squares.plain), distance: Number.NaN };
+}

@@ -1,0 +1,102 @@
+import { type AdamW, tidy } from '@grpo/torch';
+import { affordable, LONGEST, MOST_CHOSEN } from '../../audit/chosen.js';
+import type { Measured } from '../../audit/context.js';
+import { lackOf } from '../../audit/model/audit-model.js';
+import { holdGradients } from '../../audit/model/hold-gradients.js';
+import { runPlain } from '../../audit/model/plain-step.js';
+import { rawModel } from '../../audit/model/raw-model.js';
+import { toleranceOf } from '../../audit/model/tolerance.js';
+import type { PlainSequence } from '../../audit/plain/plain-pass.js';
+import { worstOf } from '../../audit/worst.js';
+import type { Config } from '../../config/schema.js';
+import { sum } from '../../maths/moments.js';
+import { permutation } from '../../maths/random.js';
+import { weightCount } from '../../memory/holdings.js';
+import type { Model } from '../../models/index.js';
+import type { Watch } from '../../progress/watch.js';
+import type { Example } from '../examples.js';
+import { hideExamples } from '../hide-examples.js';
+import { learnExamples } from '../sft.js';
+
+/** An SFT step before its update, as the audit sees it. */
+export interface LessonContext {
+  model: Model;
+  optimizer: AdamW;
+  config: Config;
+  /** What the audit lacks of memory. */
+  auditLack: string | undefined;
+  /** Counted from 0. */
+  step: number;
+  examples: readonly Example[];
+  /** Draws what is hidden from a masked-diffusion model. */
+  seed: number;
+  /** Hears how far it is, and may abandon it. */
+  watch: Watch;
+}
+
+/**
+ * Learns some examples of an SFT step, each in a micro-batch of its own, and holds loss and gradients to the mean negative
+ * log-likelihood of the completions' tokens on the plain path. It changes nothing.
+ */
+export async function auditLesson(context: LessonContext): Promise<Measured[]> {
+  const { model, optimizer, config, examples, seed, watch } = context;
+  const lengthOf = (place: number) => examples[place]!.prompt.length + examples[place]!.completion.length;
+  const places = permutation(examples.length, config.seed, context.step);
+  const short = places.filter((place) => lengthOf(place) <= LONGEST).slice(0, MOST_CHOSEN);
+  const missing = lackOf(context, short);
+  if (missing !== undefined) return LACKING.map((handOver) => ({ handOver, missing }));
+  const chosen = affordable(short, lengthOf, weightCount(model.decoder.config));
+  const own = chosen.map((place) => examples[place]!);
+  const width = config.rollout.maxNewTokens;
+  const microBatchTokens = Math.min(config.train.microBatchTokens, Math.max(...chosen.map(lengthOf)));
+  const learning = { microBatchTokens, width, seed, recompute: config.train.recompute, watch };
+  try {
+    const { loss } = await learnExamples(model, optimizer, own, learning);
+    return tidy(() => compare(context, sequencesOf(model, own, { width, seed }), loss));
+  } finally {
+    optimizer.zeroGrad();
+  }
+}
+
+/** What cannot be compared where the plain path cannot run. */
+const LACKING = ['loss', 'gradient'] as const;
+
+function compare(
+  { model, optimizer, config, watch }: LessonContext,
+  sequences: readonly PlainSequence[],
+  loss: number,
+): Measured[] {
+  const tell = () => watch.report({ stage: 'audit', done: 0, total: 1, unit: 'steps' });
+  const plain = rawModel(model, model.decoder, config);
+  const runs = runPlain(plain, sequences, { temperature: 1, tell });
+  const tokens = sum(sequences.map(({ completion }) => completion.length));
+  const tolerance = toleranceOf(model.decoder.dtype);
+  const scored = runs.flatMap(({ passes }) => passes.map(({ targets, weight }) => targets.length * weight));
+  const pair = {
+    found: loss,
+    plain: -sum(runs.flatMap(({ scores }) => [...scores.logprobs])) / tokens,
+    bound: tolerance.all * Math.max(1, sum(scored) / tokens),
+  };
+  const comparisons = worstOf('loss', 'mean negative log-likelihood of completion tokens', [pair]);
+  if (scored.length === 0) return [{ comparisons }];
+  const slopes = sequences.map(({ completion }) => ({
+    logprobs: new Float64Array(completion.length).fill(-1 / tokens),
+    entropies: new Float64Array(completion.length),
+  }));
+  const options = { temperature: 1, tolerance, slack: 0, tell };
+  return [
+    { comparisons: [...comparisons, ...holdGradients(plain, runs, slopes, optimizer.gradients, options)] },
+  ];
+}
+
+/** Examples as the plain path scores them. */
+function sequencesOf(
+  { decoder, endIds }: Model,
+  examples: readonly Example[],
+  draws: { width: number; seed: number },
+): PlainSequence[] {
+  const { diffusion, maxPositions } = decoder.config;
+  if (!diffusion) return [...examples];
+  const masked = hideExamples(examples, { ...draws, endId: [...endIds][0]!, maxPositions });
+  return masked.map((own, i) => ({ prompt: examples[i]!.prompt, completion: own.region, masked: own }));
+}

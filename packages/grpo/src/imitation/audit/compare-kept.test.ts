@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { resolveConfig } from '../../config/index.js';
+import { Batch } from '../../step/batch.js';
+import { keepGood } from '../keep.js';
+import { compareKept } from './compare-kept.js';
+
+const REWARDS = [0, 1, 1, 2, Number.NaN, 0.5, 1.5, 1];
+const TEXTS = ['a', 'yes', 'yes', 'yes b', 'yes', 'no', 'c', 'yes d'];
+
+const batch = new Batch({
+  problems: ['1', '2'].map((prompt) => ({ prompt, row: 'yes' })),
+  prompts: [1, 2].map((id) => ({ text: String(id), ids: [id], spans: [] })),
+  completions_B: TEXTS.map((text, b) => {
+    const logprobs = new Float32Array();
+    return { ids: [10 + b], text, finishReason: 'stop', logprobs, sampledLogprobs: logprobs };
+  }),
+  rewardTable: {
+    names: ['stub'],
+    weights: [1],
+    columns: [Float64Array.from(REWARDS)],
+    unscored: Uint8Array.from(REWARDS, (reward) => Number(Number.isNaN(reward))),
+    failures: [],
+  },
+});
+
+const isCorrect = (text: string, row: unknown) => text.startsWith(String(row));
+const task = { name: 'stub', train: [], eval: [], rewards: [], isCorrect, stop: [] };
+const exampleOf = (b: number) => ({ prompt: [b < 4 ? 1 : 2], completion: [10 + b] });
+
+function apart(
+  settings: readonly string[],
+  change: (kept: number[]) => number[] = (kept) => kept,
+  made = exampleOf,
+  asked: Parameters<typeof compareKept>[2] = task,
+) {
+  const { config } = resolveConfig({ command: 'expert', settings: ['task.name=arithmetic', ...settings] });
+  const kept = change(keepGood(batch, task, config.expert));
+  const measured = compareKept(batch, { kept, examples: kept.map(made) }, asked, config.expert);
+  return 'comparisons' in measured
+    ? measured.comparisons.filter(({ deviation }) => deviation > 0).map(({ quantity }) => quantity)
+    : measured.missing;
+}
+
+describe('what a round of expert iteration imitates', () => {
+  it.each([
+    [[]],
+    [['expert.threshold=1']],
+    [['expert.threshold=0', 'expert.perProblem=3', 'expert.unique=true']],
+    [['expert.unique=true', 'expert.perProblem=1']],
+    [['expert.threshold=9']],
+  ])('holds: %s', (settings) => {
+    expect(apart(settings)).toEqual([]);
+  });
+
+  it('is told when it is wrong, too little, or without a reward', () => {
+    const quantities = ['kept completions of a problem', 'ids of an example'];
+    expect(apart([], (kept) => [0, ...kept])).toEqual(quantities);
+    expect(apart([], (kept) => kept.slice(1))).toEqual(quantities);
+    expect(apart([], (kept) => [...kept, 4])).toEqual([quantities[0]]);
+  });
+
+  it('is told when it answers another prompt', () => {
+    expect(
+      apart(
+        [],
+        (kept) => kept,
+        (b) => ({ ...exampleOf(b), prompt: [1] }),
+      ),
+    ).toEqual(['ids of an example']);
+  });
+
+  it('says of answers by chance that they cannot be compared', () => {
+    let asked = 0;
+    const chance = { isCorrect: () => asked++ % 3 === 0 };
+    expect(apart([], (kept) => kept, exampleOf, chance)).toBe(
+      'an isCorrect that answers the same when it is asked again',
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import type { Measured } from '../../audit/context.js';
+import { problemOf } from '../../audit/places.js';
+import { textPair } from '../../audit/text-pair.js';
+import { worstOf } from '../../audit/worst.js';
+import type { Config } from '../../config/schema.js';
+import type { Batch } from '../../step/batch.js';
+import type { Task } from '../../tasks/task.js';
+import type { Example } from '../examples.js';
+
+/** Holds the kept completions to the declared rule, and the examples made of them to their prompts and tokens. */
+export function compareKept(
+  batch: Batch,
+  { kept, examples }: { kept: readonly number[]; examples: readonly Example[] },
+  task: Pick<Task, 'isCorrect'>,
+  settings: Config['expert'],
+): Measured {
+  const { problems, prompts, completions_B } = batch;
+  const plain = plainKept(batch, task, settings);
+  // An isCorrect that chance answers is found out.
+  if (plain.join() !== plainKept(batch, task, settings).join())
+    return { handOver: 'loss', missing: 'an isCorrect that answers the same when it is asked again' };
+  const placesOf = (places: readonly number[], p: number) =>
+    places
+      .filter((b) => problemOf(batch, b) === p)
+      .map((b) => b + 1)
+      .join(' ');
+  const made = plain.map((b) =>
+    spelled({ prompt: prompts[problemOf(batch, b)]!.ids, completion: completions_B[b]!.ids }),
+  );
+  return {
+    comparisons: [
+      ...worstOf(
+        'loss',
+        'kept completions of a problem',
+        problems.map((_, prompt) => ({
+          ...textPair(placesOf(kept, prompt), placesOf(plain, prompt)),
+          prompt,
+        })),
+      ),
+      ...worstOf(
+        'loss',
+        'ids of an example',
+        made.map((ids, i) => textPair(examples[i] ? spelled(examples[i]) : '', ids)),
+      ),
+    ],
+  };
+}
+
+const spelled = ({ prompt, completion }: Example) => `${prompt.join(' ')} | ${completion.join(' ')}`;
+
+/** Of each problem the best-rewarded good completions, one of each text where that is asked for. */
+function plainKept(
+  batch: Batch,
+  { isCorrect }: Pick<Task, 'isCorrect'>,
+  { threshold, unique, perProblem = Number.POSITIVE_INFINITY }: Config['expert'],
+): number[] {
+  const kept: number[] = [];
+  for (const [p, { row }] of batch.problems.entries()) {
+    const texts = new Set<string>();
+    let count = 0;
+    for (const b of byReward(batch, p)) {
+      const { text } = batch.completions_B[b]!;
+      const isGood = threshold === undefined ? isCorrect!(text, row) : batch.rewards_B[b]! >= threshold;
+      if (!isGood || count >= perProblem || (unique && texts.has(text))) continue;
+      texts.add(text);
+      kept.push(b);
+      count++;
+    }
+  }
+  return kept;
+}
+
+/** The completions of a problem that have a reward, the best first, of equal ones the one sampled first. */
+const byReward = (batch: Batch, p: number): number[] => {
+  const { rewards_B } = batch;
+  const own = [...rewards_B.keys()].filter((b) => problemOf(batch, b) === p && !Number.isNaN(rewards_B[b]));
+  return own.sort((a, b) => rewards_B[b]! - rewards_B[a]! || a - b);
+};
