@@ -83,7 +83,9 @@ describe('a model as its folder has it', () => {
 
   it('has its words encoded again', async () => {
     const dir = fixture('models/qwen3');
-    const own = (await compared(loaded(dir), { dir })).find(({ quantity }) => quantity === 'ids of a word');
+    const own = (await compared(loaded(dir), { dir })).find(
+      ({ quantity }) => quantity === 'list of ids of a word',
+    );
     expect(own!.compared).toBe(13);
   });
 
@@ -113,7 +115,7 @@ describe('a model as its folder has it', () => {
   });
 
   it.each([
-    ['ids that end a completion', 'generation_config.json', { eos_token_id: 3 }],
+    ['list of ids that end a completion', 'generation_config.json', { eos_token_id: 3 }],
     ['config.json', 'config.json', { rms_norm_eps: 0.01 }],
   ])('tells other %s', async (quantity, file, keys) => {
     const dir = copyOf('qwen3');
@@ -136,12 +138,12 @@ describe('a model as its folder has it', () => {
     const { model: bpe, ...others } = JSON.parse(readFileSync(join(dir, 'tokenizer.json'), 'utf8'));
     const post_processor = { ...others.post_processor };
     changed(dir, 'tokenizer.json', { model: { ...bpe, merges: bpe.merges.slice(0, 1) } });
-    expect(apart(await compared(model, { dir }))).toEqual(['ids of a word']);
+    expect(apart(await compared(model, { dir }))).toEqual(['list of ids of a word']);
     const single = [{ SpecialToken: { id: 'X', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }];
     const special_tokens = { X: { id: 'X', ids: [7], tokens: ['X'] } };
     const wholly = { ...post_processor, type: 'TemplateProcessing', single, special_tokens };
     changed(dir, 'tokenizer.json', { model: bpe, post_processor: wholly });
-    expect(apart(await compared(model, { dir }))).toEqual(['ids in front of a text']);
+    expect(apart(await compared(model, { dir }))).toEqual(['list of ids in front of a text']);
   });
 });
 
@@ -151,7 +153,11 @@ describe('adapters', () => {
     const comparisons = await compared(loaded(dir, { lora: { adapter } }), { dir, adapter });
     expect(apart(comparisons)).toEqual([]);
     expect(comparisons.map(({ quantity }) => quantity)).toEqual(
-      expect.arrayContaining(['factor of the adapters', 'matrices of the adapters', 'element of an adapter']),
+      expect.arrayContaining([
+        'factor of the adapters',
+        'list of matrices of the adapters',
+        'element of an adapter',
+      ]),
     );
   });
 
@@ -170,12 +176,14 @@ describe('adapters', () => {
     const dir = fixture('models/gpt2');
     const lora = { rank: 2, alpha: 4, seed: 1 };
     const some = loaded(dir, { lora: { ...lora, targets: ['c_attn'] } });
-    expect(apart(await compared(some, { dir }))).toEqual(['matrices of the adapters']);
-    expect(apart(await compared(some, { dir }, ['lora.rank=2', 'lora.targets=[c_attn]']))).toEqual([]);
+    const rank = 'lora.rank=2';
+    expect(apart(await compared(some, { dir }, [rank]))).toEqual(['list of matrices of the adapters']);
+    expect(apart(await compared(some, { dir }, [rank, 'lora.targets=[c_attn]']))).toEqual([]);
     const all = loaded(dir, { lora });
-    expect(apart(await compared(all, { dir }))).toEqual([]);
+    expect(apart(await compared(all, { dir }, [rank]))).toEqual([]);
+    expect(apart(await compared(all, { dir }, [rank, 'lora.alpha=2']))).toEqual(['factor of the adapters']);
     const [, b] = [...all.decoder.lora!.parameters.values()];
     noGrad(() => tidy(() => b!.add_(1)));
-    expect(apart(await compared(all, { dir }))).toEqual(['sum of the sizes of a fresh lora_B']);
+    expect(apart(await compared(all, { dir }, [rank]))).toEqual(['sum of the sizes of a fresh lora_B']);
   });
 });

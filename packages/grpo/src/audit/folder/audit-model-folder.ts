@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type DType, noGrad, type Tensor, tidy } from '@grpo/torch';
+import type { Config } from '../../config/schema.js';
 import { uniform } from '../../maths/random.js';
 import type { Model } from '../../models/index.js';
 import type { HandOver } from '../../trace/index.js';
@@ -67,7 +68,13 @@ function compareFiles({ configJson, endIds, template }: Model, dir: string): Com
   return [
     one('config.json', JSON.stringify(configJson), JSON.stringify(jsonIn(dir, 'config.json'))),
     ...(ends
-      ? [one('ids that end a completion', [...endIds].sort((a, b) => a - b).join(' '), ends.join(' '))]
+      ? [
+          one(
+            'list of ids that end a completion',
+            [...endIds].sort((a, b) => a - b).join(' '),
+            ends.join(' '),
+          ),
+        ]
       : []),
     ...(source === undefined ? [] : [one('chat template', template?.source ?? '', source)]),
   ];
@@ -80,9 +87,9 @@ function compareTokens({ tokenizer }: Model, dir: string, texts: readonly string
   const encode = plainBpe(json);
   const words = encode ? plainWords(texts.join(' ')).slice(0, WORDS) : [];
   return [
-    ...(front ? [one('ids in front of a text', addsBos ? String(bosId) : '', front.join(' '))] : []),
+    ...(front ? [one('list of ids in front of a text', addsBos ? String(bosId) : '', front.join(' '))] : []),
     {
-      quantity: 'ids of a word',
+      quantity: 'list of ids of a word',
       pairs: words.map((word) =>
         textPair(`${word}: ${tokenizer.encode(word).join(' ')}`, `${word}: ${encode!(word).join(' ')}`),
       ),
@@ -125,7 +132,7 @@ function compareStored({ decoder: { lora } }: Model, adapter: string, seed: numb
   return [
     one('factor of the adapters', settings.alpha / settings.rank, Number(json.lora_alpha) / Number(json.r)),
     one(
-      'matrices of the adapters',
+      'list of matrices of the adapters',
       listed(parameters.keys()),
       listed(stored.names.map((name) => name.slice(PREFIX.length))),
     ),
@@ -144,7 +151,7 @@ function compareStored({ decoder: { lora } }: Model, adapter: string, seed: numb
 function compareFresh(
   { decoder: { lora, parameters } }: Model,
   dir: string,
-  { targets }: { targets?: readonly string[] | undefined },
+  { targets, rank, alpha = 2 * rank }: Config['lora'],
 ): Compared[] {
   if (!lora) return [];
   using stored = StoredTensors.ofModel(dir);
@@ -158,7 +165,8 @@ function compareFresh(
   const matrices = layers.flatMap((layer) => [`${layer}.lora_A.weight`, `${layer}.lora_B.weight`]);
   const second = [...lora.parameters].filter(([name]) => name.endsWith('.lora_B.weight'));
   return [
-    one('matrices of the adapters', listed(lora.parameters.keys()), listed(matrices)),
+    one('factor of the adapters', lora.settings.alpha / lora.settings.rank, alpha / rank),
+    one('list of matrices of the adapters', listed(lora.parameters.keys()), listed(matrices)),
     {
       quantity: 'sum of the sizes of a fresh lora_B',
       pairs: second.map(([tensor, b]) => ({

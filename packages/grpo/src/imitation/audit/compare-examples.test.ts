@@ -33,7 +33,7 @@ describe('the examples of an SFT step', () => {
   it('are told when they are of another step', () => {
     const order = new DataOrder(5, SIZES.seed);
     expect(apart((_, all) => order.at(0, 3).map((i) => all[i]!))).toEqual([
-      'ids of the prompt of an example',
+      'prompt of an example, as ids',
       'text of a demonstration',
     ]);
   });
@@ -55,7 +55,7 @@ describe('the examples of an SFT step', () => {
 
   it('are told when a prompt is asked in another form', () => {
     expect(apart((examples) => examples.map((one) => ({ ...one, prompt: one.prompt.slice(1) })))).toEqual([
-      'ids of the prompt of an example',
+      'prompt of an example, as ids',
     ]);
   });
 });

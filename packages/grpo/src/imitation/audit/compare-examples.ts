@@ -32,7 +32,7 @@ export function compareExamples(
       ...worstOf('run', 'number of examples', [{ found: examples.length, plain: batchSize, bound: 0 }]),
       ...worstOf(
         'prompt',
-        'ids of the prompt of an example',
+        'prompt of an example, as ids',
         each(({ prompt }, row) => ({
           found: prompt.join(' '),
           plain: plainPrompt({ tokenizer, template }, row).ids().join(' '),

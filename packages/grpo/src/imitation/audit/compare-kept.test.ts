@@ -53,7 +53,7 @@ describe('what a round of expert iteration imitates', () => {
   });
 
   it('is told when it is wrong, too little, or without a reward', () => {
-    const quantities = ['kept completions of a problem', 'ids of an example'];
+    const quantities = ['list of kept completions of a problem', 'list of ids of an example'];
     expect(apart([], (kept) => [0, ...kept])).toEqual(quantities);
     expect(apart([], (kept) => kept.slice(1))).toEqual(quantities);
     expect(apart([], (kept) => [...kept, 4])).toEqual([quantities[0]]);
@@ -66,7 +66,7 @@ describe('what a round of expert iteration imitates', () => {
         (kept) => kept,
         (b) => ({ ...exampleOf(b), prompt: [1] }),
       ),
-    ).toEqual(['ids of an example']);
+    ).toEqual(['list of ids of an example']);
   });
 
   it('says of answers by chance that they cannot be compared', () => {

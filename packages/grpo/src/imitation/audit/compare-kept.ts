@@ -31,7 +31,7 @@ export function compareKept(
     comparisons: [
       ...worstOf(
         'loss',
-        'kept completions of a problem',
+        'list of kept completions of a problem',
         problems.map((_, prompt) => ({
           ...textPair(placesOf(kept, prompt), placesOf(plain, prompt)),
           prompt,
@@ -39,7 +39,7 @@ export function compareKept(
       ),
       ...worstOf(
         'loss',
-        'ids of an example',
+        'list of ids of an example',
         made.map((ids, i) => textPair(examples[i] ? spelled(examples[i]) : '', ids)),
       ),
     ],
