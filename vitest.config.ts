@@ -1,19 +1,42 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // What is printed is compared as plain text, also where a CI server asks for colours.
 delete process.env.FORCE_COLOR;
 
-/** The compiled tests whose text matches. */
-function testsWith(pattern: RegExp): string[] {
-  return ['packages/grpo/dist', 'packages/torch/dist'].flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.test.js'))
-      .map((name) => `${folder}/${name}`)
-      .filter((file) => pattern.test(readFileSync(file, 'utf8'))),
-  );
+const FOLDERS = ['packages/grpo/dist', 'packages/torch/dist', 'packages/studio/build'];
+
+const testsIn = (folder: string, ending: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`);
+
+/** All tests: compiled ones, and those of the benchmarks. */
+const ALL = [...FOLDERS.flatMap((folder) => testsIn(folder, '.test.js')), ...testsIn('bench', '.test.mjs')];
+
+/** The tests whose text matches. */
+const testsWith = (pattern: RegExp): string[] =>
+  ALL.filter((file) => pattern.test(readFileSync(file, 'utf8')));
+
+const HELPER = /'(\.[^']*\.test\.helper\.js)'/g;
+const STARTING = /'(node:child_process|playwright-core)'/;
+
+/** Whether a compiled test, or a helper of it, starts programs or browsers. */
+function startsPrograms(file: string): boolean {
+  const text = readFileSync(file, 'utf8');
+  const helpers = [...text.matchAll(HELPER)].map(([, path]) => join(dirname(file), path!));
+  return STARTING.test(text) || helpers.some(startsPrograms);
 }
+
+/** Tests that start programs, as a user does, whole catalogues, and hundreds of steps: more than half of the time of all. */
+const PROGRAMS = [
+  ...ALL.filter(startsPrograms),
+  ...['lab/selftest', 'lab/mutants/campaign', 'run/every-key', 'run/leak'].map(
+    (name) => `packages/grpo/dist/${name}.test.js`,
+  ),
+];
 
 /** Tests that replace modules: theirs are loaded by Vite, all others by Node, which takes a fifth of the time. */
 const REPLACING = testsWith(/vi\.mock\(/);
@@ -53,39 +76,26 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** The projects of some tests: those that share a process per worker, and those that do not. */
+function projectsOf(name: string, isOne: (file: string) => boolean) {
+  const others = (file: string) => !OWN.includes(file) && !REPLACING.includes(file);
+  const kinds = [
+    { name, include: ALL.filter(others), isolate: false, server: LOADED_BY_NODE },
+    { name: `${name}, own process`, include: OWN, server: LOADED_BY_NODE },
+    { name: `${name}, replaced modules`, include: REPLACING },
+  ];
+  return kinds
+    .map((kind) => ({ ...kind, include: kind.include.filter(isOne) }))
+    .filter(({ include }) => include.length > 0)
+    .map((test) => ({ extends: true as const, test }));
+}
+
 // The tests run as compiled: what is tested is what is shipped.
 export default defineConfig({
   test: {
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'shared process',
-          include: [
-            'packages/{grpo,torch}/dist/**/*.test.js',
-            'packages/studio/build/**/*.test.js',
-            'bench/**/*.test.mjs',
-          ],
-          exclude: [...OWN, ...REPLACING],
-          isolate: false,
-          server: LOADED_BY_NODE,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'own process',
-          include: OWN,
-          server: LOADED_BY_NODE,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'replaced modules',
-          include: REPLACING,
-        },
-      },
+      ...projectsOf('tests', (file) => !PROGRAMS.includes(file)),
+      ...projectsOf('programs', (file) => PROGRAMS.includes(file)),
     ],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },

@@ -85,14 +85,19 @@ function compareTokens({ tokenizer }: Model, dir: string, texts: readonly string
   const front = frontIdsIn(dir, json);
   const { addsBos, bosId } = tokenizer;
   const encode = plainBpe(json);
-  const words = encode ? plainWords(texts.join(' ')).slice(0, WORDS) : [];
+  // A text is cut at added tokens first.
+  const added = ((json.added_tokens ?? []) as { content: string }[]).map(({ content }) => content);
+  const isCut = (word: string) => added.some((content) => word.includes(content));
+  const words = encode ? plainWords(texts.join(' ')).filter((word) => !isCut(word)) : [];
   return [
     ...(front ? [one('list of ids in front of a text', addsBos ? String(bosId) : '', front.join(' '))] : []),
     {
       quantity: 'list of ids of a word',
-      pairs: words.map((word) =>
-        textPair(`${word}: ${tokenizer.encode(word).join(' ')}`, `${word}: ${encode!(word).join(' ')}`),
-      ),
+      pairs: words
+        .slice(0, WORDS)
+        .map((word) =>
+          textPair(`${word}: ${tokenizer.encode(word).join(' ')}`, `${word}: ${encode!(word).join(' ')}`),
+        ),
     },
   ];
 }
