@@ -83,7 +83,11 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
         compareKept(batch, { kept, examples }, task, expert),
       ],
     });
-    const { result: updates, stop } = await audit.watch(iteration, turn, lesson, (observer) =>
+    const {
+      result: updates,
+      stop,
+      seconds,
+    } = await audit.watch(iteration, turn, lesson, (observer) =>
       clock.stage('sft', () => imitate(run, parts, iteration, { learningRate, observer })),
     );
 
@@ -103,7 +107,7 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
       num_tokens: progress.tokens,
       step_tokens: stepTokens,
     };
-    return { metrics, seconds: clock.seconds, stop };
+    return { metrics, seconds: { ...clock.seconds, ...seconds }, stop };
   };
   return await runSteps(run, expert.iterations, takeRound, audit.evaluation);
 }

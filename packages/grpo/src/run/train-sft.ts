@@ -24,7 +24,7 @@ export async function trainSft(run: Run): Promise<RunEnd> {
       const measured = compareExamples(model, batch, problems, { seed: config.seed, step, batchSize });
       return { examples: batch, seed, measured: [measured] };
     };
-    const { result, stop } = await audit.watch(step, turn, lesson, (observer) =>
+    const { result, stop, seconds } = await audit.watch(step, turn, lesson, (observer) =>
       sftStep(model, optimizer, batch, {
         learningRate: rate,
         maxGradNorm: config.optimizer.maxGradNorm,
@@ -50,7 +50,7 @@ export async function trainSft(run: Run): Promise<RunEnd> {
       num_tokens: progress.tokens,
       step_tokens: stepTokens,
     };
-    return { metrics, seconds: {}, stop };
+    return { metrics, seconds, stop };
   };
   return await runSteps(run, steps, takeStep, audit.evaluation);
 }

@@ -8,6 +8,7 @@ import { auditLesson } from '../../imitation/audit/audit-lesson.js';
 import type { Example } from '../../imitation/examples.js';
 import type { SftStepOptions } from '../../imitation/sft.js';
 import { headOf } from '../../observe/step-record.js';
+import { Stopwatch } from '../../observe/stopwatch.js';
 import type { Run } from '../open-run.js';
 import type { EvaluationAudit, StepTurn } from '../run-steps.js';
 import { evaluationAudit } from './evaluation-audit.js';
@@ -46,23 +47,27 @@ export class ImitationAudit {
    *
    * @param lessonOf - asked where it is
    * @param take - takes the step; the observer, where there is one, is to watch its updates
-   * @returns what is so wrong that the run must end
+   * @returns what is so wrong that the run must end, and the seconds of what is computed again
    */
   async watch<T>(
     step: number,
     turn: StepTurn,
     lessonOf: (tell: () => void) => Lesson | Promise<Lesson>,
     take: (observer: SftStepOptions['observer']) => Promise<T>,
-  ): Promise<{ result: T; stop?: Finding | undefined }> {
+  ): Promise<{ result: T; stop?: Finding | undefined; seconds: Readonly<Record<string, number>> }> {
     const { run, examination } = this;
-    if (!examination.audits(step + 1, turn)) return { result: await take(undefined) };
+    const clock = new Stopwatch();
+    if (!examination.audits(step + 1, turn)) return { result: await take(undefined), seconds: clock.seconds };
     const { model, optimizer, config, auditLack, watcher } = run;
     const watch = run.watch.named('audit');
-    const { measured, ...lesson } = await lessonOf(() =>
-      watch.report({ stage: 'audit', done: 0, total: 1, unit: 'steps' }),
-    );
     const context = { model, optimizer, config, auditLack, step, watch };
-    const learnt = lesson.examples.length > 0 ? await auditLesson({ ...context, ...lesson }) : [];
+    const before = await clock.stage('audit', async () => {
+      const { measured, ...lesson } = await lessonOf(() =>
+        watch.report({ stage: 'audit', done: 0, total: 1, unit: 'steps' }),
+      );
+      const isTaught = lesson.examples.length > 0;
+      return [...measured, ...(isTaught ? await auditLesson({ ...context, ...lesson }) : [])];
+    });
     const control = { updates: updatesOf(optimizer) };
     const updates = new UpdateAudit({ model, optimizer, config: asDeclared(config, this.steps), control });
     updates.compared(undefined, step);
@@ -74,10 +79,10 @@ export class ImitationAudit {
       },
     });
     updates.done();
-    const audit = auditRecordOf([...measured, ...learnt, ...updates.measured]);
+    const audit = auditRecordOf([...before, ...updates.measured]);
     const { news, stop } = examination.audited({ ...headOf(run, step + 1), audit }, `step ${step + 1}`);
     for (const text of news) watcher.note?.(text);
-    return { result, stop };
+    return { result, stop, seconds: clock.seconds };
   }
 }
 
