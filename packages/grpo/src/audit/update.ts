@@ -98,7 +98,10 @@ export class UpdateAudit implements FollowingMeasure {
     const before = this.#before!;
     const after = this.#weights();
     const rate = plainRate(config.optimizer, this.#step + 1, config.train.steps);
-    this.#add('learning rate', [{ found: result.learningRate, plain: rate, bound: 1e-12 * rate }]);
+    this.#add('learning rate', [
+      // Of the peak: a cosine near its end is the difference of two numbers of that size.
+      { found: result.learningRate, plain: rate, bound: 1e-12 * config.optimizer.learningRate },
+    ]);
     if (this.isWhole) this.#add('norm of the gradient', comparedNorms(before, result));
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
     const elements = comparedElements(before, after, { ...config.optimizer, learningRate: rate }, scale);

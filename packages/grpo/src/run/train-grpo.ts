@@ -1,22 +1,26 @@
 import { Audit } from '../audit/audit.js';
+import { auditRecordOf } from '../audit/audit-record.js';
+import { compareRow } from '../audit/row.js';
 import { isAudited } from '../config/sections/progress.js';
 import { UserError } from '../errors/user-error.js';
 import { probeCanaries } from '../observe/canaries.js';
 import { completionRows } from '../observe/completion-rows.js';
 import { FlatGroupsWatch, RefillWatch } from '../observe/flat-groups.js';
-import { metricsOf } from '../observe/metrics.js';
+import { type MetricsRow, metricsOf } from '../observe/metrics.js';
 import { MicroLog } from '../observe/micro-log.js';
 import { headOf, stepRecordOf } from '../observe/step-record.js';
 import { StepRecorder } from '../observe/step-recorder.js';
 import { Stopwatch } from '../observe/stopwatch.js';
 import { WrongWeightsError } from '../remote/index.js';
 import { describeFailures, takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
+import type { Batch } from '../step/batch.js';
 import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
+import type { StepRecord } from '../trace/index.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { evaluationAudit } from './findings/evaluation-audit.js';
-import { Examination, type StepVerdict } from './findings/examination.js';
+import { Examination, type StepVerdict, withAudit } from './findings/examination.js';
 import { modelAudit } from './findings/model-audit.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
@@ -106,7 +110,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     for (const text of [refills.after(metrics), flatGroups.after(metrics)])
       if (text !== undefined) watcher.note?.(text);
     const { verdict, failed } = examination.wants(step + 1)
-      ? attempted(() => examination.step(recordOf(), metrics))
+      ? attempted(() => examination.step(audit ? withRow(recordOf(), metrics, batch) : recordOf(), metrics))
       : {};
     for (const text of verdict?.news ?? []) watcher.note?.(text);
     return {
@@ -119,6 +123,12 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   };
   const audit = isExamined && isAudited(config) ? evaluationAudit(run, examination) : undefined;
   return await runSteps(run, config.train.steps, takeStep, audit);
+}
+
+/** The record of an audited step, with what its metrics are compared with. */
+function withRow(record: StepRecord, metrics: MetricsRow, { exchange }: Batch): StepRecord {
+  const comparisons = compareRow(metrics, record, exchange !== undefined);
+  return withAudit(record, { audit: auditRecordOf([{ comparisons }]) });
 }
 
 /** An error in the examination must not cost the step: its weights have changed already. */

@@ -196,7 +196,7 @@ export class Examination {
 }
 
 /** The record with what another audit of it compared besides. */
-function withAudit(record: StepRecord, { audit: more }: StepRecord): StepRecord {
+export function withAudit(record: StepRecord, { audit: more }: Pick<StepRecord, 'audit'>): StepRecord {
   const { audit } = record;
   if (!audit || !more) return { ...record, ...(more && { audit: more }) };
   const comparisons = [...audit.comparisons, ...more.comparisons];

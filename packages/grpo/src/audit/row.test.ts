@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { type LabRun, labRun } from '../lab/lab-run.js';
+import { compareRow } from './row.js';
+
+/** The record and the row of each step of a run. */
+async function stepsOf(run: LabRun) {
+  const { records, series } = await labRun(run);
+  return records.map((record, i) => ({ record, row: series.entries[i]!.values }));
+}
+
+const TWICE = ['objective.iterations=2', 'objective.minibatches=2', 'objective.oldLogprobs=recompute'];
+const FAST = 'optimizer.learningRate=0.02';
+
+describe("a step's row", () => {
+  it.each([
+    [[]],
+    [['kl.beta=0.1', ...TWICE, FAST]],
+    [['objective.loss=gspo', 'kl.beta=0.1', ...TWICE]],
+    [['entropy.topShare=0.5', 'objective.maskTruncated=true', 'train.microBatchTokens=60']],
+    [['objective.policy=cispo', 'rollout.topK=5']],
+  ])('is that of its record: %s', async (settings) => {
+    for (const { record, row } of await stepsOf({ settings, steps: 3 })) {
+      const [found] = compareRow(row, record, false);
+      expect(found).toMatchObject({ handOver: 'run', quantity: "number in the step's row" });
+      expect(found!.deviation).toBeLessThanOrEqual(found!.bound);
+      expect(found!.compared).toBeGreaterThan(12);
+    }
+  });
+
+  it('is told by each number that is another, or is missing', async () => {
+    const { record, row } = (await stepsOf({ settings: ['kl.beta=0.1', ...TWICE, FAST], steps: 2 }))[1]!;
+    const names = [
+      ...[
+        'reward',
+        'reward_std',
+        'rewards/right/mean',
+        'loss',
+        'grad_norm',
+        'learning_rate',
+        'entropy',
+        'kl',
+      ],
+      ...['completions/mean_length', 'completions/max_length', 'completions/clipped_ratio'],
+      ...['clip_ratio/low_mean', 'clip_ratio/high_mean', 'clip_ratio/low_min', 'clip_ratio/high_max'],
+    ];
+    expect(row['clip_ratio/region_mean']).toBeGreaterThan(0);
+    for (const name of names) {
+      expect(compareRow({ ...row, [name]: row[name]! + 0.01 }, record, false)).toMatchObject([
+        { tensor: name },
+      ]);
+      const { [name]: _, ...others } = row;
+      expect(compareRow(others, record, false)).toMatchObject([{ tensor: name, deviation: Number.NaN }]);
+    }
+  });
+
+  it('is of other completions than the record where groups gave way to others', async () => {
+    const { record, row } = (await stepsOf({ steps: 1 }))[0]!;
+    const [own] = compareRow({ ...row, reward: 9 }, record, true);
+    expect(own!.deviation).toBeLessThanOrEqual(own!.bound);
+  });
+});

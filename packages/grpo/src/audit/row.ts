@@ -1,0 +1,121 @@
+import { largest, mean, smallest, sum } from '../maths/moments.js';
+import { type Comparison, offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
+import { worstOf } from './worst.js';
+
+/** Relative: sums of the same numbers in another order. */
+const ROUNDING = 1e-6;
+
+/** Metrics by their names, as a row of `metrics.jsonl` has them. */
+type Row = Readonly<Record<string, number>>;
+
+/**
+ * Holds the metrics of a step to what its record gives: those of its completions, its rewards, its updates and its loss.
+ *
+ * @param isExchanged - groups gave way to others: the row tells of the step's own problems, the record of those learnt from
+ */
+export function compareRow(row: Row, record: StepRecord, isExchanged: boolean): Comparison[] {
+  const plain = { ...(isExchanged ? {} : ofRollout(record)), ...ofUpdates(record), ...ofLoss(record) };
+  const pairs = Object.entries(plain).map(([tensor, value]) => {
+    const found = row[tensor] ?? Number.NaN;
+    const isNone = Number.isNaN(value) && Number.isNaN(found);
+    return {
+      found,
+      plain: value,
+      bound: ROUNDING * Math.max(1, Math.abs(value)),
+      tensor,
+      ...(isNone && { deviation: 0 }),
+    };
+  });
+  return worstOf('run', "number in the step's row", pairs);
+}
+
+function ofRollout({ completions, rewards }: StepRecord): Row {
+  if (!completions?.lengths || !completions.finish || !rewards?.totals) return {};
+  const lengths = [...completions.lengths];
+  const ended = lengths.filter((_, b) => completions.finish![b] === 'stop');
+  const { names, values, totals } = rewards;
+  const columnOf = (k: number) => values!.slice(k * lengths.length, (k + 1) * lengths.length);
+  return {
+    reward: meanOf(totals),
+    reward_std: deviationOf(totals),
+    'completions/mean_length': mean(lengths),
+    'completions/min_length': smallest(lengths),
+    'completions/max_length': largest(lengths),
+    'completions/clipped_ratio': (lengths.length - ended.length) / lengths.length,
+    'completions/mean_terminated_length': ended.length > 0 ? mean(ended) : 0,
+    ...Object.fromEntries((names ?? []).map((name, k) => [`rewards/${name}/mean`, meanOf(columnOf(k))])),
+  };
+}
+
+function ofUpdates({ updates = [] }: StepRecord): Row {
+  if (updates.length === 0) return {};
+  return {
+    loss: mean(updates.map(({ loss }) => loss!)),
+    grad_norm: mean(updates.map(({ gradNorm }) => gradNorm!)),
+    learning_rate: updates.at(-1)!.learningRate!,
+  };
+}
+
+/** A trained token: its values in an update. */
+interface Trained {
+  entropy: number;
+  kl: number | undefined;
+  cut: 'low' | 'high' | undefined;
+}
+
+function ofLoss(record: StepRecord): Row {
+  const { declared, updates = [] } = record;
+  const { objective, kl, ownStages } = declared ?? {};
+  const rows = updates.flatMap((update) => trainedIn(record, update)).filter((tokens) => tokens.length > 0);
+  const all = rows.flat();
+  if (all.length === 0 || ownStages?.includes('objective')) return {};
+  const share = (tokens: readonly Trained[], side: Trained['cut']) =>
+    tokens.filter(({ cut }) => cut === side).length / tokens.length;
+  const isClipped = objective?.policy === 'clip' && objective.ratio !== 'sequence';
+  return {
+    entropy: mean(all.map(({ entropy }) => entropy)),
+    ...(kl?.level === 'token' && all[0]!.kl !== undefined && { kl: mean(all.map((one) => one.kl!)) }),
+    ...(isClipped && {
+      'clip_ratio/low_mean': share(all, 'low'),
+      'clip_ratio/high_mean': share(all, 'high'),
+      'clip_ratio/region_mean': 1 - share(all, undefined),
+      'clip_ratio/low_min': smallest(rows.map((tokens) => share(tokens, 'low'))),
+      'clip_ratio/high_max': largest(rows.map((tokens) => share(tokens, 'high'))),
+    }),
+  };
+}
+
+/** The trained tokens of each completion of an update. */
+function trainedIn({ declared, scored, advantages }: StepRecord, update: UpdateRecord): Trained[][] {
+  const { completions, entropies, ratios, klTerms } = update;
+  const lengths = scored?.lengths;
+  if (!completions || !entropies || !lengths || !scored.mask || !advantages) return [];
+  const { clipLow = 0, clipHigh = clipLow, delta = Number.POSITIVE_INFINITY } = declared?.objective ?? {};
+  const starts = offsetsOf(lengths);
+  let at = 0;
+  return [...completions].map((b) => {
+    const first = at;
+    at += lengths[b]!;
+    const tokens = Array.from({ length: lengths[b]! }, (_, t) => ({ t: first + t, own: starts[b]! + t }));
+    return tokens
+      .filter(({ t, own }) => (update.mask ? update.mask[t] : scored.mask![own]) === 1)
+      .map(({ t }): Trained => {
+        const ratio = Math.min(ratios?.[t] ?? 1, delta);
+        const isLow = ratio < 1 - clipLow && advantages[b]! < 0;
+        const isHigh = ratio > 1 + clipHigh && advantages[b]! > 0;
+        return { entropy: entropies[t]!, kl: klTerms?.[t], cut: isLow ? 'low' : isHigh ? 'high' : undefined };
+      });
+  });
+}
+
+const known = (values: ArrayLike<number>) => Array.from(values).filter((value) => !Number.isNaN(value));
+
+const meanOf = (values: ArrayLike<number>): number => mean(known(values));
+
+/** Of a sample; 0 of a single value. */
+function deviationOf(values: ArrayLike<number>): number {
+  const own = known(values);
+  if (own.length === 0) return Number.NaN;
+  const middle = mean(own);
+  return Math.sqrt(sum(own.map((value) => (value - middle) ** 2)) / Math.max(1, own.length - 1));
+}
