@@ -18,6 +18,7 @@ describe("a step's row", () => {
     [['objective.loss=gspo', 'kl.beta=0.1', ...TWICE]],
     [['entropy.topShare=0.5', 'objective.maskTruncated=true', 'train.microBatchTokens=60']],
     [['objective.policy=cispo', 'rollout.topK=5']],
+    [['kl.beta=0.3', 'kl.place=reward', 'kl.estimator=k1', FAST]],
   ])('is that of its record: %s', async (settings) => {
     for (const { record, row } of await stepsOf({ settings, steps: 3 })) {
       const [found] = compareRow(row, record, false);

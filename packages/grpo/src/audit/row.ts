@@ -1,3 +1,4 @@
+import { gradesOf, PENALTY } from '../doctor/measures/grades.js';
 import { largest, mean, smallest, sum } from '../maths/moments.js';
 import { type Comparison, offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import { worstOf } from './worst.js';
@@ -29,21 +30,25 @@ export function compareRow(row: Row, record: StepRecord, isExchanged: boolean): 
   return worstOf('run', "number in the step's row", pairs);
 }
 
-function ofRollout({ completions, rewards }: StepRecord): Row {
+function ofRollout(record: StepRecord): Row {
+  const { completions, rewards } = record;
   if (!completions?.lengths || !completions.finish || !rewards?.totals) return {};
   const lengths = [...completions.lengths];
   const ended = lengths.filter((_, b) => completions.finish![b] === 'stop');
-  const { names, values, totals } = rewards;
+  const { names = [], values, totals } = rewards;
   const columnOf = (k: number) => values!.slice(k * lengths.length, (k + 1) * lengths.length);
+  const own = names.flatMap((name, k) => (name === PENALTY ? [] : [{ name, k }]));
+  const graded = gradesOf(record);
   return {
-    reward: meanOf(totals),
-    reward_std: deviationOf(totals),
+    reward: meanOf(graded),
+    reward_std: deviationOf(graded),
     'completions/mean_length': mean(lengths),
     'completions/min_length': smallest(lengths),
     'completions/max_length': largest(lengths),
     'completions/clipped_ratio': (lengths.length - ended.length) / lengths.length,
     'completions/mean_terminated_length': ended.length > 0 ? mean(ended) : 0,
-    ...Object.fromEntries((names ?? []).map((name, k) => [`rewards/${name}/mean`, meanOf(columnOf(k))])),
+    ...Object.fromEntries(own.map(({ name, k }) => [`rewards/${name}/mean`, meanOf(columnOf(k))])),
+    ...(own.length < names.length && { kl_penalty: mean(graded.map((grade, b) => grade - totals[b]!)) }),
   };
 }
 

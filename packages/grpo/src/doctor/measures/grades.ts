@@ -3,7 +3,7 @@ import type { StepRecord } from '../../trace/index.js';
 import { once } from '../once.js';
 
 /** Name of the column that takes a KL from the rewards. */
-const PENALTY = 'kl_penalty';
+export const PENALTY = 'kl_penalty';
 
 /** Total rewards, without the KL where that is taken from them: it depends on how likely a completion was. */
 export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array => {
