@@ -31,7 +31,8 @@ export function compareGradients(
   if (typeof slopes === 'string') return { handOver, missing: slopes };
   const moved = slopesOf(rows.map((row) => ({ ...row, policy: row.policy.map((logprob) => logprob + all) })));
   // A KL to a reference that is the policy has slopes, or signs of slopes, of rounding alone.
-  const unsure = typeof moved === 'string' ? Number.NaN : changeOf(slopes, moved) / sizeOf(slopes);
+  const logprobs = completions.map(({ scores }) => scores.logprobs);
+  const unsure = typeof moved === 'string' ? Number.NaN : shareMoved(slopes, moved, logprobs);
   if (!(unsure < SURE)) return { handOver, missing: 'a loss of which the slope is above its rounding' };
   return {
     comparisons: holdGradients(model, completions, slopes, gradients, {
@@ -49,12 +50,29 @@ const SURE = 0.1;
 /** What a change of the slopes may do to one tensor's gradient, beside its share of them. */
 const SLACK = 4;
 
-const sizeOf = (slopes: readonly Slopes[]) => Math.hypot(...slopes.flatMap(({ logprobs }) => [...logprobs]));
+/** The least leverage of a token: what is left of one that is certain is rounding. */
+const LEAST = 1e-3;
 
-const changeOf = (slopes: readonly Slopes[], others: readonly Slopes[]) =>
-  Math.hypot(
-    ...slopes.flatMap(({ logprobs }, i) => Array.from(logprobs, (x, t) => x - others[i]!.logprobs[t]!)),
-  );
+/** How far a token's slope moves the gradient: the logits of one that is certain cannot move its log-prob. */
+const leverageOf = (logprobs: Float32Array): Float64Array =>
+  Float64Array.from(logprobs, (logprob) => Math.max(LEAST, -Math.expm1(Math.min(0, logprob))));
+
+/**
+ * By what share of itself a gradient moves with its slopes, about.
+ *
+ * @param logprobs - of the tokens, which tell their leverage
+ */
+export function shareMoved(
+  slopes: readonly Slopes[],
+  moved: readonly Slopes[],
+  logprobs: readonly Float32Array[],
+): number {
+  const leverage = logprobs.map(leverageOf);
+  const sizeOf = (valueOf: (i: number, t: number) => number) =>
+    Math.hypot(...leverage.flatMap((own, i) => Array.from(own, (factor, t) => factor * valueOf(i, t))));
+  const change = sizeOf((i, t) => slopes[i]!.logprobs[t]! - moved[i]!.logprobs[t]!);
+  return change / sizeOf((i, t) => slopes[i]!.logprobs[t]!);
+}
 
 /** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */
 function rowOf(
