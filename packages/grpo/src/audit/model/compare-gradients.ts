@@ -68,8 +68,8 @@ export function shareMoved(
   logprobs: readonly Float32Array[],
 ): number {
   const leverage = logprobs.map(leverageOf);
-  const sizeOf = (valueOf: (i: number, t: number) => number) =>
-    Math.hypot(...leverage.flatMap((own, i) => Array.from(own, (factor, t) => factor * valueOf(i, t))));
+  const sizeOf = (slopeAt: (i: number, t: number) => number) =>
+    Math.hypot(...leverage.flatMap((own, i) => Array.from(own, (factor, t) => factor * slopeAt(i, t))));
   const change = sizeOf((i, t) => slopes[i]!.logprobs[t]! - moved[i]!.logprobs[t]!);
   return change / sizeOf((i, t) => slopes[i]!.logprobs[t]!);
 }
