@@ -55,17 +55,27 @@ export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>
  * prompt and two of two come first.
  *
  * @param weights - numbers of the model
+ * @param without - completions that are left out
  */
-export function chosenOf(batch: Batch, seed: number, step: number, weights: number): number[] {
+export function chosenOf(
+  batch: Batch,
+  seed: number,
+  step: number,
+  weights: number,
+  without: readonly number[] = [],
+): number[] {
   const { problems, groupSize } = batch;
   const { advantages } = batch.advantages;
   const teaches = (b: number) => advantages[b] !== 0;
   const beyond = (b: number) => Math.max(0, lengthOf(batch, b) - SHORT);
-  const groups = permutation(problems.length, seed, step).map((p) =>
-    permutation(groupSize, seed, step, p)
-      .map((g) => p * groupSize + g)
-      .sort((a, b) => beyond(a) - beyond(b) || Number(teaches(b)) - Number(teaches(a))),
-  );
+  const groups = permutation(problems.length, seed, step)
+    .map((p) =>
+      permutation(groupSize, seed, step, p)
+        .map((g) => p * groupSize + g)
+        .filter((b) => !without.includes(b))
+        .sort((a, b) => beyond(a) - beyond(b) || Number(teaches(b)) - Number(teaches(a))),
+    )
+    .filter((own) => own.length > 0);
   groups.sort((a, b) => beyond(a[0]!) - beyond(b[0]!) || Number(teaches(b[0]!)) - Number(teaches(a[0]!)));
   const pairs = groups.slice(0, PROMPTS).map(([first, ...others]) => {
     const isOther = (b: number) => Math.sign(advantages[b]!) !== Math.sign(advantages[first!]!);

@@ -3,6 +3,7 @@ import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
 import { samplingRules } from '../../audit/model/plain-step.js';
 import { rawModel } from '../../audit/model/raw-model.js';
+import { isDoubtful, settles } from '../../audit/model/second-look.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import { scoreSequences } from '../../audit/plain/plain-logprobs.js';
 import { textPair } from '../../audit/text-pair.js';
@@ -28,13 +29,22 @@ export function compareGreedy(context: EvalAuditContext): Measured {
   const comparisons = compareTexts(context);
   const prompts = renderProblems(model, heldOut(context));
   const lengthOf = (place: number) => prompts[place]!.ids.length + greedy[place]!.ids.length;
-  const short = permutation(Math.min(greedy.length, prompts.length), config.seed, context.step)
-    .filter((place) => lengthOf(place) <= LONGEST)
-    .slice(0, RESCORED);
+  const all = permutation(Math.min(greedy.length, prompts.length), config.seed, context.step).filter(
+    (place) => lengthOf(place) <= LONGEST,
+  );
+  const short = all.slice(0, RESCORED);
   const missing = lackOfDecoding(trainer) ?? lackOf(trainer, short);
   if (missing !== undefined) return { comparisons, handOver: 'evaluation', missing };
-  const chosen = affordable(short, lengthOf, weightCount(model.decoder.config));
-  return { comparisons: [...comparisons, ...compareTokens(context, chosen, prompts)] };
+  const tokensOf = (places: readonly number[]) => {
+    const chosen = affordable(places, lengthOf, weightCount(model.decoder.config));
+    return { comparisons: compareTokens(context, chosen, prompts) };
+  };
+  const first = tokensOf(short);
+  const others = all.slice(RESCORED, 2 * RESCORED);
+  const isSure = others.length === 0 || !isDoubtful([first], model.decoder.dtype);
+  const second = isSure ? first : tokensOf(others);
+  const decided = settles([first], [second]) ? second : first;
+  return { comparisons: [...comparisons, ...decided.comparisons] };
 }
 
 /** Why the tokens need not be the likeliest by the plain path; undefined where they must be. */
