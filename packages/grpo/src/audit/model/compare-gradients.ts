@@ -14,7 +14,7 @@ import type { TrainerPass } from './trainer-pass.js';
 export function compareGradients(
   context: AuditContext,
   { declared, model, completions }: PlainStep,
-  { sizes }: TrainerPass,
+  { sizes, logprobs: trained }: TrainerPass,
   gradients: ReadonlyMap<string, Tensor>,
 ): Measured {
   const { trainer, tell } = context;
@@ -34,11 +34,12 @@ export function compareGradients(
   const logprobs = completions.map(({ scores }) => scores.logprobs);
   const unsure = typeof moved === 'string' ? Number.NaN : shareMoved(slopes, moved, logprobs);
   if (!(unsure < SURE)) return { handOver, missing: 'a loss of which the slope is above its rounding' };
+  const found = completions.map(({ place, scores }) => trained.get(place) ?? scores.logprobs);
   return {
     comparisons: holdGradients(model, completions, slopes, gradients, {
       temperature: trainer.config.rollout.temperature,
       tolerance: toleranceOf(trainer.model.decoder.dtype),
-      slack: SLACK * unsure,
+      slack: SLACK * unsure + DRIFT * shareDrifted(slopes, logprobs, found),
       tell,
     }),
   };
@@ -50,28 +51,49 @@ const SURE = 0.1;
 /** What a change of the slopes may do to one tensor's gradient, beside its share of them. */
 const SLACK = 4;
 
+/** What other log-probs may do to one tensor's gradient, beside the share by which they move its tokens' leverage. */
+const DRIFT = 2;
+
 /** The least leverage of a token: what is left of one that is certain is rounding. */
-const LEAST = 1e-3;
+const LEAST = 1e-6;
 
 /** How far a token's slope moves the gradient: the logits of one that is certain cannot move its log-prob. */
 const leverageOf = (logprobs: Float32Array): Float64Array =>
   Float64Array.from(logprobs, (logprob) => Math.max(LEAST, -Math.expm1(Math.min(0, logprob))));
 
-/**
- * By what share of itself a gradient moves with its slopes, about.
- *
- * @param logprobs - of the tokens, which tell their leverage
- */
+/** √Σ of the tokens' leverage × slope, squared: about the size of a gradient. */
+const sizeOf = (slopes: readonly Float64Array[], leverage: readonly Float64Array[]) =>
+  Math.hypot(...slopes.flatMap((own, i) => Array.from(own, (slope, t) => slope * leverage[i]![t]!)));
+
+const minus = (some: readonly Float64Array[], others: readonly Float64Array[]) =>
+  some.map((own, i) => own.map((x, t) => x - others[i]![t]!));
+
+/** By what share of itself a gradient moves with its slopes, about: by the leverage of its tokens, which log-probs tell. */
 export function shareMoved(
   slopes: readonly Slopes[],
   moved: readonly Slopes[],
   logprobs: readonly Float32Array[],
 ): number {
+  const [own, others] = [slopes, moved].map((of) => of.map((one) => one.logprobs)) as [
+    Float64Array[],
+    Float64Array[],
+  ];
   const leverage = logprobs.map(leverageOf);
-  const sizeOf = (slopeAt: (i: number, t: number) => number) =>
-    Math.hypot(...leverage.flatMap((own, i) => Array.from(own, (factor, t) => factor * slopeAt(i, t))));
-  const change = sizeOf((i, t) => slopes[i]!.logprobs[t]! - moved[i]!.logprobs[t]!);
-  return change / sizeOf((i, t) => slopes[i]!.logprobs[t]!);
+  return sizeOf(minus(own, others), leverage) / sizeOf(own, leverage);
+}
+
+/** By what share of itself a gradient moves, about, with log-probs that are others: those are judged by themselves. */
+export function shareDrifted(
+  slopes: readonly Slopes[],
+  plain: readonly Float32Array[],
+  found: readonly Float32Array[],
+): number {
+  const own = slopes.map((one) => one.logprobs);
+  const [leverage, drifted] = [plain, found].map((of) => of.map(leverageOf)) as [
+    Float64Array[],
+    Float64Array[],
+  ];
+  return sizeOf(own, minus(drifted, leverage)) / sizeOf(own, leverage);
 }
 
 /** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */

@@ -24,7 +24,8 @@ describe('a second look', () => {
     expect(settles(first, measured(one('norm of problem 7', 1.5)))).toBe(false);
     expect(settles(first, measured(one('norm of problem 7', 0), one('other', 2)))).toBe(false);
     expect(settles(first, measured(one('other', 0)))).toBe(false);
-    expect(settles(first, [{ handOver: 'gradient', missing: 'a slope' }])).toBe(false);
+    expect(settles(first, [{ handOver: 'gradient', missing: 'a slope' }])).toBe(true);
+    expect(settles(first, [{ handOver: 'loss', missing: 'a slope' }])).toBe(false);
   });
 });
 

@@ -11,12 +11,13 @@ export function isDoubtful(measured: readonly Measured[], dtype: DType): boolean
   return dtype !== 'float32' && apart.length > 0 && apart.every(({ bound }) => bound > 0);
 }
 
-/** Whether the second one has all that did not hold in the first, and everything holds in it. */
+/** Whether everything holds in the second one, which has all that did not hold in the first, or says why it has not. */
 export function settles(first: readonly Measured[], second: readonly Measured[]): boolean {
   const found = comparisonsOf(second);
   const names = new Set(found.map(nameOf));
+  const lacking = new Set(second.flatMap((one) => ('missing' in one ? [one.handOver] : [])));
   const doubtful = comparisonsOf(first).filter((one) => !holds(one));
-  return found.every(holds) && doubtful.every((one) => names.has(nameOf(one)));
+  return found.every(holds) && doubtful.every((one) => names.has(nameOf(one)) || lacking.has(one.handOver));
 }
 
 const comparisonsOf = (measured: readonly Measured[]) =>
