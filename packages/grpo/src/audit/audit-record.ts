@@ -2,7 +2,7 @@ import type { AuditRecord } from '../trace/index.js';
 import type { Measured } from './context.js';
 
 /**
- * What an audit came to, for a record.
+ * The part of a step's record that an audit fills.
  *
  * @param completions - of the step, that were computed again
  */

@@ -6,7 +6,7 @@ import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
 import { type Pair, worstByQuantity, worstOf } from './worst.js';
 
-/** What each control should be after the last step that was watched. */
+/** The state that each control should have now, by the steps that were watched. */
 const expected = new WeakMap<Trainer['control'], ControlState>();
 
 /** Relative: the same few operations in another order. */

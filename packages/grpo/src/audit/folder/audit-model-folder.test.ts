@@ -14,7 +14,7 @@ const fixture = (path: string) =>
   fileURLToPath(new URL(`../../../../../parity/fixtures/${path}`, import.meta.url));
 const TEXT = 'What is the other number, and in which of them did the people see two more?';
 
-/** What the audit of a model compares, as the settings have it. */
+/** The comparisons of a loaded model with its folder, for a run of these settings. */
 async function compared(
   model: LoadedModel,
   source: ModelSource,

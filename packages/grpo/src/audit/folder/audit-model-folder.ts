@@ -16,7 +16,7 @@ import { endIdsIn, frontIdsIn, jsonIn, templateIn } from './told-by-files.js';
 /** The folders that a model was loaded from. */
 export interface ModelSource {
   dir: string;
-  /** Of its adapters; fresh ones have none. */
+  /** The folder of the adapters; undefined for fresh ones. */
   adapter?: string | undefined;
 }
 

@@ -51,5 +51,9 @@ it('the ids in front of a text are those of the post-processor', () => {
     const front = frontIdsIn(fixture(name), jsonIn(fixture(name), 'tokenizer.json'));
     expect(front).toEqual(addsBos ? [bosId] : []);
     expect(front).toHaveLength(Number(name === 'llama3'));
+    expect(
+      frontIdsIn(fixture(name), { model: {}, post_processor: { type: 'RobertaProcessing' } }),
+    ).toBeUndefined();
+    expect(frontIdsIn(fixture(name), { model: {}, post_processor: null })).toEqual([]);
   }
 });

@@ -20,7 +20,7 @@ export function plainBpe(
   json: Readonly<Record<string, unknown>>,
 ): ((word: string) => (number | undefined)[]) | undefined {
   const { model, normalizer, pre_tokenizer: split } = json;
-  // What changes or takes a small letter is none of the byte-level kind that models of text have.
+  // Another normalizer may change a small letter, and another pre-tokenizer may cut a word.
   const isByteLevel = JSON.stringify(split ?? '').includes('"ByteLevel"');
   const isLeft = normalizer == null || (isObject(normalizer) && normalizer.type === 'NFC');
   if (!isObject(model) || model.type !== 'BPE' || !isByteLevel || !isLeft) return undefined;

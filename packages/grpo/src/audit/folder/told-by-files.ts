@@ -37,10 +37,12 @@ export function frontIdsIn(dir: string, json: Json): number[] | undefined {
   const { add_bos_token: isAdded } = jsonIn(dir, 'tokenizer_config.json');
   if (isAdded != null || json.model === undefined) return undefined;
   const whole = json.post_processor;
-  const steps = isObject(whole) && whole.type === 'Sequence' ? (whole.processors as Json[]) : [whole];
-  const templates = steps.filter(
-    (step): step is Json => isObject(step) && step.type === 'TemplateProcessing',
-  );
+  const steps = (
+    isObject(whole) && whole.type === 'Sequence' ? whole.processors : [whole ?? []].flat()
+  ) as Json[];
+  // Other kinds name their tokens in keys of their own.
+  if (steps.some(({ type }) => type !== 'TemplateProcessing' && type !== 'ByteLevel')) return undefined;
+  const templates = steps.filter(({ type }) => type === 'TemplateProcessing');
   return templates.flatMap(({ single, special_tokens: special }) => {
     const parts = single as { SpecialToken?: { id: string } }[];
     const text = parts.findIndex((part) => part.SpecialToken === undefined);

@@ -24,8 +24,11 @@ describe('a second look', () => {
     expect(settles(first, measured(one('norm of problem 7', 1.5)))).toBe(false);
     expect(settles(first, measured(one('norm of problem 7', 0), one('other', 2)))).toBe(false);
     expect(settles(first, measured(one('other', 0)))).toBe(false);
-    expect(settles(first, [{ handOver: 'gradient', missing: 'a slope' }])).toBe(true);
-    expect(settles(first, [{ handOver: 'loss', missing: 'a slope' }])).toBe(false);
+    const unsure = { handOver: 'gradient', missing: 'a slope' } as const;
+    expect(settles(first, [...measured(one('log-prob', 0.5)), unsure])).toBe(true);
+    // Nothing was compared: other completions are too long, for instance.
+    expect(settles(first, [unsure])).toBe(false);
+    expect(settles(first, [...measured(one('log-prob', 0.5)), { ...unsure, handOver: 'loss' }])).toBe(false);
   });
 });
 

@@ -1,30 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
-import { Batch } from '../../step/batch.js';
+import { batch, task } from '../graded-batch.test.helper.js';
 import { keepGood } from '../keep.js';
 import { compareKept } from './compare-kept.js';
 
-const REWARDS = [0, 1, 1, 2, Number.NaN, 0.5, 1.5, 1];
-const TEXTS = ['a', 'yes', 'yes', 'yes b', 'yes', 'no', 'c', 'yes d'];
-
-const batch = new Batch({
-  problems: ['1', '2'].map((prompt) => ({ prompt, row: 'yes' })),
-  prompts: [1, 2].map((id) => ({ text: String(id), ids: [id], spans: [] })),
-  completions_B: TEXTS.map((text, b) => {
-    const logprobs = new Float32Array();
-    return { ids: [10 + b], text, finishReason: 'stop', logprobs, sampledLogprobs: logprobs };
-  }),
-  rewardTable: {
-    names: ['stub'],
-    weights: [1],
-    columns: [Float64Array.from(REWARDS)],
-    unscored: Uint8Array.from(REWARDS, (reward) => Number(Number.isNaN(reward))),
-    failures: [],
-  },
-});
-
-const isCorrect = (text: string, row: unknown) => text.startsWith(String(row));
-const task = { name: 'stub', train: [], eval: [], rewards: [], isCorrect, stop: [] };
 const exampleOf = (b: number) => ({ prompt: [b < 4 ? 1 : 2], completion: [10 + b] });
 
 function apart(
