@@ -55,15 +55,8 @@ export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>
  * prompt and two of two come first.
  *
  * @param weights - numbers of the model
- * @param without - completions that are left out
  */
-export function chosenOf(
-  batch: Batch,
-  seed: number,
-  step: number,
-  weights: number,
-  without: readonly number[] = [],
-): number[] {
+export function chosenOf(batch: Batch, seed: number, step: number, weights: number): number[] {
   const { problems, groupSize } = batch;
   const { advantages } = batch.advantages;
   const teaches = (b: number) => advantages[b] !== 0;
@@ -72,7 +65,6 @@ export function chosenOf(
     .map((p) =>
       permutation(groupSize, seed, step, p)
         .map((g) => p * groupSize + g)
-        .filter((b) => !without.includes(b))
         .sort((a, b) => beyond(a) - beyond(b) || Number(teaches(b)) - Number(teaches(a))),
     )
     .filter((own) => own.length > 0);

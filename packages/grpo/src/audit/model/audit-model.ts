@@ -1,33 +1,15 @@
 import { tidy } from '@grpo/torch';
-import { weightCount } from '../../memory/holdings.js';
 import type { Trainer } from '../../step/trainer.js';
-import { chosenOf, LONGEST, shortOf } from '../chosen.js';
+import { LONGEST, shortOf } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
 import { compareCompletions } from './compare-completions.js';
 import { compareGradients } from './compare-gradients.js';
 import { compareLogProbs } from './compare-log-probs.js';
 import { plainStep } from './plain-step.js';
-import { isDoubtful, settles } from './second-look.js';
 import { runTrainer } from './trainer-pass.js';
 
-/**
- * What the model has to do with: prompt → completion, weights → log-probs, loss → gradient, from one plain pass. Where that
- * is doubtful, other completions decide.
- */
+/** What the model has to do with: prompt → completion, weights → log-probs, loss → gradient, from one plain pass. */
 export function auditModel(context: AuditContext): Measured[] {
-  const { batch, step, chosen } = context;
-  const { model, config } = context.trainer;
-  const first = measure(context);
-  if (!isDoubtful(first, model.decoder.dtype)) return first;
-  const others = chosenOf(batch, config.seed, step, weightCount(model.decoder.config), chosen);
-  const teaches = (b: number) => batch.advantages.advantages[b] !== 0;
-  // Completions that teach nothing tell nothing of a gradient.
-  if (others.length === 0 || (chosen.some(teaches) && !others.some(teaches))) return first;
-  const second = measure({ ...context, chosen: others });
-  return settles(first, second) ? second : first;
-}
-
-function measure(context: AuditContext): Measured[] {
   const chosen = shortOf(context.batch, context.chosen);
   const missing = lackOf(context.trainer, chosen);
   if (missing !== undefined) {

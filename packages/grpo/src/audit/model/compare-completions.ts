@@ -11,8 +11,9 @@ import { type Pair, worstOf } from '../worst.js';
 import { compareFilled } from './compare-filled.js';
 import { compareNumbers } from './compare-numbers.js';
 import { compareRows } from './compare-rows.js';
-import type { PlainCompletion, PlainStep } from './plain-step.js';
-import { RARE, toleranceOf } from './tolerance.js';
+import { type PlainCompletion, type PlainStep, samplingRules } from './plain-step.js';
+import { type Moved, scoresMovedByRounding, widened } from './rounding.js';
+import { RARE, type Tolerance, toleranceOf } from './tolerance.js';
 
 /** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
 export function compareCompletions(context: AuditContext, { model, completions }: PlainStep): Measured {
@@ -25,14 +26,24 @@ export function compareCompletions(context: AuditContext, { model, completions }
   // Places are filled in an order that depends on the draws, so that these have no likelihood to be held to.
   if (own.some(({ masked }) => masked)) return { comparisons: compareFilled(context, model, own) };
   const tolerance = toleranceOf(trainer.model.decoder.dtype);
-  const rows = own
-    .map(({ place, scores }) => ({
-      completion: place,
-      found: batch.completions_B[place]!.logprobs,
-      plain: scores.whole,
-    }))
+  const rules = samplingRules(trainer);
+  const moved = scoresMovedByRounding(model, own, {
+    temperature: rules.temperature,
+    tell: context.tell,
+    rulesOf: () => rules,
+  });
+  const rows = own.map(({ place, scores }, i) => {
+    const found = batch.completions_B[place]!.logprobs;
     // A server tells log-probs over the support alone.
-    .filter(({ found }) => !found.every(Number.isNaN));
+    const isTold = !found.every(Number.isNaN);
+    return {
+      completion: place,
+      found,
+      plain: scores.whole,
+      ...(!isTold && { tokens: [] }),
+      moved: () => moved()[i]!.whole,
+    };
+  });
   const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
   const sampled = batch.completions_B.filter(isSampled);
   // A server's kernels round otherwise than the bounds know: what is left to compare is what was drawn.
@@ -44,8 +55,13 @@ export function compareCompletions(context: AuditContext, { model, completions }
       // Each other prompt costs a pass: asked only where the completions do not fit theirs.
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
-      ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance.token) : []),
-      ...(isOwnEngine ? compareNumbers(context, own.map(drawnInTurn)) : []),
+      ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance, moved) : []),
+      ...(isOwnEngine
+        ? compareNumbers(
+            context,
+            own.map((one, i) => ({ ...drawnInTurn(one), moved: () => moved()[i]!.numbers })),
+          )
+        : []),
       ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
       ...likelihoods(own, logChoices(sampled.length), tolerance.all),
       ...likeness(sampled),
@@ -86,17 +102,24 @@ const drawnInTurn = ({ place, scores: { drawn } }: PlainCompletion) => ({
 function compareDrawn(
   completions: readonly PlainCompletion[],
   sampled: readonly Completion[],
-  bound: number,
+  { token: bound, roundings }: Tolerance,
+  moved: () => readonly Moved[],
 ): Comparison[] {
-  const pairs = completions.flatMap(({ place, scores }) =>
-    scores.drawn.map(({ logprob, least, most }, token): Pair => {
-      const found = sampled[place]!.sampledLogprobs[token]!;
-      const nearest = Math.min(Math.max(found, least), most);
-      const deviation = found === nearest ? 0 : Math.abs(found - nearest);
-      return { found, plain: logprob, deviation, bound, completion: place, token };
-    }),
+  return widened(roundings, (times) =>
+    worstOf(
+      'completion',
+      'log-prob under the distribution drawn from',
+      completions.flatMap(({ place, scores }, row) =>
+        scores.drawn.map(({ logprob, least, most }, token): Pair => {
+          const found = sampled[place]!.sampledLogprobs[token]!;
+          const nearest = Math.min(Math.max(found, least), most);
+          const deviation = found === nearest ? 0 : Math.abs(found - nearest);
+          const pair = { found, plain: logprob, deviation, completion: place, token };
+          return { ...pair, bound: bound + (times === 0 ? 0 : times * moved()[row]!.whole[token]!) };
+        }),
+      ),
+    ),
   );
-  return worstOf('completion', 'log-prob under the distribution drawn from', pairs);
 }
 
 /** The ids that each token could have been drawn from, where the settings say that they are kept. */

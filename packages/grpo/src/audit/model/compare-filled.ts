@@ -2,10 +2,11 @@ import type { Comparison } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import { type PlainView, passesOf } from '../plain/plain-pass.js';
+import { type PlainPass, type PlainView, passesOf } from '../plain/plain-pass.js';
 import { compareNumbers } from './compare-numbers.js';
 import { compareRows } from './compare-rows.js';
 import { type PlainCompletion, samplingRules } from './plain-step.js';
+import { scoresMovedByRounding } from './rounding.js';
 import { toleranceOf } from './tolerance.js';
 
 /** Denoising steps of a completion that are computed again. */
@@ -30,10 +31,11 @@ export function compareFilled(
     );
     return { prompt, completion, masked: { region: ids, plan } };
   });
-  const scores = scoreSequences(model, sequences, rules.temperature, tell, ({ tokens }) => ({
-    ...rules,
-    places: tokens,
-  }));
+  const rulesOf = ({ tokens }: PlainPass) => ({ ...rules, places: tokens });
+  const { temperature } = rules;
+  const scores = scoreSequences(model, sequences, temperature, tell, rulesOf);
+  const scored = sequences.map((one, i) => ({ ...one, scores: scores[i]! }));
+  const moved = scoresMovedByRounding(model, scored, { temperature, tell, rulesOf });
   const rows = completions.map(({ place, completion }, i) => ({
     completion: place,
     found: batch.completions_B[place]!.logprobs,
@@ -41,12 +43,17 @@ export function compareFilled(
     tokens: [...completion.keys()].filter((t) =>
       sequences[i]!.masked.plan.some(({ scored }) => scored![t] === 1),
     ),
+    moved: () => moved()[i]!.logprobs,
   }));
   const drawn = completions.map(({ place }, i) => {
     const { order } = batch.completions_B[place]!.region!;
     const filled = passesOf(model, sequences[i]!).flatMap(({ tokens }) => tokens);
     const keysOf = (t: number) => [order[t]!, t];
-    return { place, drawn: scores[i]!.drawn.map((one, n) => ({ ...one, keys: keysOf(filled[n]!) })) };
+    return {
+      place,
+      drawn: scores[i]!.drawn.map((one, n) => ({ ...one, keys: keysOf(filled[n]!) })),
+      moved: () => moved()[i]!.numbers,
+    };
   });
   return [
     ...compareRows('completion', 'log-prob of the sampler', rows, toleranceOf(trainer.model.decoder.dtype)),

@@ -14,7 +14,7 @@ import type { TrainerPass } from './trainer-pass.js';
 export function compareGradients(
   context: AuditContext,
   { declared, model, completions }: PlainStep,
-  { sizes, logprobs: trained }: TrainerPass,
+  { sizes }: TrainerPass,
   gradients: ReadonlyMap<string, Tensor>,
 ): Measured {
   const { trainer, tell } = context;
@@ -34,12 +34,11 @@ export function compareGradients(
   const logprobs = completions.map(({ scores }) => scores.logprobs);
   const unsure = typeof moved === 'string' ? Number.NaN : shareMoved(slopes, moved, logprobs);
   if (!(unsure < SURE)) return { handOver, missing: 'a loss of which the slope is above its rounding' };
-  const found = completions.map(({ place, scores }) => trained.get(place) ?? scores.logprobs);
   return {
     comparisons: holdGradients(model, completions, slopes, gradients, {
       temperature: trainer.config.rollout.temperature,
       tolerance: toleranceOf(trainer.model.decoder.dtype),
-      slack: SLACK * unsure + DRIFT * shareDrifted(slopes, logprobs, found),
+      slack: SLACK * unsure,
       tell,
     }),
   };
@@ -50,9 +49,6 @@ const SURE = 0.1;
 
 /** What a change of the slopes may do to one tensor's gradient, beside its share of them. */
 const SLACK = 4;
-
-/** What other log-probs may do to one tensor's gradient, beside the share by which they move its tokens' leverage. */
-const DRIFT = 2;
 
 /** The least leverage of a token: what is left of one that is certain is rounding. */
 const LEAST = 1e-6;
@@ -80,20 +76,6 @@ export function shareMoved(
   ];
   const leverage = logprobs.map(leverageOf);
   return sizeOf(minus(own, others), leverage) / sizeOf(own, leverage);
-}
-
-/** By what share of itself a gradient moves, about, with log-probs that are others: those are judged by themselves. */
-export function shareDrifted(
-  slopes: readonly Slopes[],
-  plain: readonly Float32Array[],
-  found: readonly Float32Array[],
-): number {
-  const own = slopes.map((one) => one.logprobs);
-  const [leverage, drifted] = [plain, found].map((of) => of.map(leverageOf)) as [
-    Float64Array[],
-    Float64Array[],
-  ];
-  return sizeOf(own, minus(drifted, leverage)) / sizeOf(own, leverage);
 }
 
 /** What the loss takes of a completion: log-probs by the plain path, the rest as the stages before handed it over. */

@@ -6,6 +6,7 @@ import { worstOf } from '../worst.js';
 import { compareRows } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { rawModel } from './raw-model.js';
+import { scoresMovedByRounding } from './rounding.js';
 import { toleranceOf } from './tolerance.js';
 import type { TrainerPass } from './trainer-pass.js';
 
@@ -26,23 +27,36 @@ export function compareLogProbs(context: AuditContext, plain: PlainStep, pass: T
     quantity: string,
     completions: readonly PlainCompletion[],
     foundOf: (place: number) => Float32Array | undefined,
+    model = plain.model,
     scores = completions.map((one) => one.scores),
   ) => {
+    const sequences = completions.map((one, i) => ({ ...one, scores: scores[i]! }));
+    const moved = scoresMovedByRounding(model, sequences, {
+      temperature: config.rollout.temperature,
+      tell: context.tell,
+    });
     const rows = completions.map(({ place, passes }, i) => ({
       completion: place,
       found: foundOf(place),
       plain: scores[i]!.logprobs,
       weight: Math.max(1, sum(passes.map(({ weight }) => weight))),
+      moved: () => moved()[i]!.logprobs,
     }));
     return compareRows(handOver, quantity, rows, tolerance);
   };
-  const scored = reference && reference_B && referenceScores(context, plain.completions);
+  const frozen = reference && reference_B && rawModel(trainer.teacher ?? model, reference, config);
   return {
     comparisons: [
       ...compare('log-prob of the policy', plain.completions, (b) => pass.logprobs.get(b)),
       ...(old_B ? compare('old log-prob', own, (b) => old_B[b]) : []),
-      ...(scored
-        ? compare('log-prob of the reference', plain.completions, (b) => reference_B[b], scored)
+      ...(frozen
+        ? compare(
+            'log-prob of the reference',
+            plain.completions,
+            (b) => reference_B[b],
+            frozen,
+            scoreSequences(frozen, plain.completions, config.rollout.temperature, context.tell),
+          )
         : []),
       ...compareRatios(
         own,
@@ -72,15 +86,4 @@ function compareRatios(
     })),
   );
   return worstOf('loss', 'ratio of the first update', pairs);
-}
-
-/** Log-probs of the frozen reference, from its own weights. */
-function referenceScores({ trainer, tell }: AuditContext, completions: readonly PlainCompletion[]) {
-  const { model, reference, teacher, config } = trainer;
-  return scoreSequences(
-    rawModel(teacher ?? model, reference!, config),
-    completions,
-    config.rollout.temperature,
-    tell,
-  );
 }

@@ -11,6 +11,8 @@ export interface DrawnRow {
   /** Its place among the completions of the step. */
   place: number;
   drawn: readonly (Pick<Drawn, 'numbers'> & { keys: readonly number[] })[];
+  /** How far rounding moves the number of each token. */
+  moved(): Float64Array;
 }
 
 /**
@@ -24,7 +26,7 @@ export function compareNumbers(
   const { own = batch, sampled = 0 } = batch.exchange ?? {};
   const { length: first } = own.problems;
   const refills = Array.from({ length: Math.max(0, sampled - first) }, (_, i) => first + i);
-  const compared = rows.flatMap(({ place, drawn }) => {
+  const compared = rows.flatMap(({ place, drawn, moved }) => {
     // Greedy tokens have no random number.
     const numbered = drawn.flatMap(({ numbers, keys }) => (numbers ? [{ numbers, keys }] : []));
     const prompt = batch.problemOf(place);
@@ -37,13 +39,13 @@ export function compareNumbers(
         return Math.min(Math.max(number, from), to);
       });
       const off = sum(Array.from(plain, (number, i) => Math.abs(number - found[i]!)));
-      return { completion: place, found, plain, off };
+      return { completion: place, found, plain, moved, off };
     };
     // In which of the places behind the first ones a group was drawn is not declared.
     const isRefilled = batch.problems[prompt] !== own.problems[prompt];
     const candidates = (isRefilled ? refills : [prompt]).map(rowOf);
     return candidates.sort((a, b) => a.off - b.off).slice(0, 1);
   });
-  const { draw } = toleranceOf(trainer.model.decoder.dtype);
-  return compareRows('completion', 'random number of a draw', compared, draw);
+  const { draw, roundings } = toleranceOf(trainer.model.decoder.dtype);
+  return compareRows('completion', 'random number of a draw', compared, { ...draw, roundings });
 }

@@ -3,9 +3,10 @@ import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import type { Comparison } from '../../trace/index.js';
 import { eachGradient } from '../plain/plain-gradient.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import { passSlopes } from '../plain/plain-pass.js';
+import type { PlainSequence } from '../plain/plain-pass.js';
 import { type Pair, worstOf } from '../worst.js';
-import type { PlainRun } from './plain-step.js';
+import { type PlainRun, slopedPasses } from './plain-step.js';
+import { movedByRounding, widened } from './rounding.js';
 import type { Tolerance } from './tolerance.js';
 
 /** How gradients are compared. */
@@ -21,55 +22,44 @@ export interface HoldOptions {
 
 /**
  * Holds the gradients of the trained tensors, by name, to those of the plain path: their norms, and how far they lie
- * apart.
+ * apart. Where they lie too far in half precision, rounding the plain path tells how far this model's may.
  *
  * @param slopes - of the loss in what the passes of each sequence give
  */
 export function holdGradients(
   model: PlainModel,
-  sequences: readonly PlainRun[],
+  sequences: readonly (PlainSequence & PlainRun)[],
   slopes: readonly Slopes[],
   gradients: ReadonlyMap<string, Tensor>,
-  { temperature, tolerance: { gradient, norm, floor }, slack, tell }: HoldOptions,
+  { temperature, tolerance: { gradient, norm, floor, roundings }, slack, tell }: HoldOptions,
 ): Comparison[] {
-  const sloped = sequences.flatMap(({ passes, states, scores }, i) => {
-    const own = passSlopes(passes, slopes[i]!);
-    return passes.map((pass, k) => ({
-      ...pass,
-      states: states[k]!,
-      scores: scores.passes[k]!,
-      slopes: own[k]!,
-    }));
-  });
   const measured = new Map<string, Norms>();
   const take = (name: string, plain: Tensor, start: number) => {
     const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
     measured.set(name, joined(measured.get(name), norms));
   };
-  eachGradient(model, sloped, temperature, take, tell);
+  eachGradient(model, slopedPasses(sequences, slopes), temperature, take, tell);
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
-  const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
-    [...measured].map(
-      ([tensor, norms]): Pair => ({
-        ...of(norms),
-        bound: relative * (norms.plain + floor * largest) + slack * largest,
-        tensor,
-      }),
-    );
-  return [
-    ...worstOf(
-      'gradient',
-      'norm of the gradient',
-      pairs(norm, ({ found, plain }) => ({ found, plain })),
-    ),
-    ...worstOf(
-      'gradient',
-      'distance to the plain gradient',
-      pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 })),
-    ),
-  ];
+  return widened(roundings, (times) => {
+    const moved = times === 0 ? undefined : movedByRounding(model, sequences, slopes, { temperature, tell });
+    const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
+      [...measured].map(
+        ([tensor, norms]): Pair => ({
+          ...of(norms),
+          bound:
+            relative * (norms.plain + floor * largest) + slack * largest + times * (moved?.get(tensor) ?? 0),
+          tensor,
+        }),
+      );
+    const norms = pairs(norm, ({ found, plain }) => ({ found, plain }));
+    const distances = pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 }));
+    return [
+      ...worstOf('gradient', 'norm of the gradient', norms),
+      ...worstOf('gradient', 'distance to the plain gradient', distances),
+    ];
+  });
 }
 
 /** Norms of the two gradients of a tensor, and of their difference. */

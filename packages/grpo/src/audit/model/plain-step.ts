@@ -1,14 +1,22 @@
 import type { Tensor } from '@grpo/torch';
+import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import type { TokenSets } from '../../formats/token-sets.js';
 import type { Trainer } from '../../step/trainer.js';
 import { declaredOf } from '../../trace/declared-of.js';
 import type { Declared } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
+import type { SlopedPass } from '../plain/head-slopes.js';
 import { layerStates } from '../plain/plain-decoder.js';
 import type { SamplingRules } from '../plain/plain-drawing.js';
 import { type PlainScores, plainScores } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import { type PlainPass, type PlainSequence, passesOf, perSequence } from '../plain/plain-pass.js';
+import {
+  type PlainPass,
+  type PlainSequence,
+  passesOf,
+  passSlopes,
+  perSequence,
+} from '../plain/plain-pass.js';
 import { rawModel } from './raw-model.js';
 import { toleranceOf } from './tolerance.js';
 
@@ -96,3 +104,15 @@ export function runPlain(
     return { passes: passes[i]!, states: states[i]!, scores };
   });
 }
+
+/** The passes of all sequences, with the slopes of a loss in the log-probs and entropies of each. */
+export const slopedPasses = (sequences: readonly PlainRun[], slopes: readonly Slopes[]): SlopedPass[] =>
+  sequences.flatMap(({ passes, states, scores }, i) => {
+    const own = passSlopes(passes, slopes[i]!);
+    return passes.map((pass, k) => ({
+      ...pass,
+      states: states[k]!,
+      scores: scores.passes[k]!,
+      slopes: own[k]!,
+    }));
+  });

@@ -18,16 +18,18 @@ export interface Tolerance {
   norm: number;
   /** Share of the largest tensor's norm that a tensor's gradient may be off by, when little is left of what it sums. */
   floor: number;
+  /** Times as far as rounding moves the plain path that a log-prob and a gradient may lie off besides. */
+  roundings: number;
 }
 
 const FULL: Tolerance = {
-  ...{ token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01 },
+  ...{ token: 1e-3, all: 1e-4, gradient: 1e-3, norm: 1e-3, floor: 0.01, roundings: 0 },
   // Log-probs that are off by e move a share of the distribution by e / 2 at most.
   draw: { token: 5e-4, all: 5e-5 },
 };
 const HALF: Tolerance = {
   // A gradient of half its size is told by its norm, one in another direction by its distance.
-  ...{ token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05 },
+  ...{ token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05, roundings: 3 },
   // Errors of many tokens cancel out in a share: ten times what ten families came to, 0.012 and 0.0016.
   draw: { token: 0.12, all: 0.015 },
 };

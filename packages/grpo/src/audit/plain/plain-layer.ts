@@ -63,9 +63,10 @@ function gpt2Layer(tensors: PlainTensors, x: Tensor): Tensor {
   const width = shape.heads * shape.headDim;
   const qkv = tensors.project('attn.c_attn', tensors.norm('ln_1', x));
   const [q, k, v] = [0, 1, 2].map((part) => headsOf(qkv.narrow(1, part * width, width), shape));
-  const middle = x.add(tensors.project('attn.c_proj', attend(q!, k!, v!, shape, Infinity)));
+  const mixed = tensors.rounded(attend(q!, k!, v!, shape, Infinity));
+  const middle = tensors.rounded(x.add(tensors.project('attn.c_proj', mixed)));
   const inner = activated(shape, tensors.project('mlp.c_fc', tensors.norm('ln_2', middle)));
-  return middle.add(tensors.project('mlp.c_proj', inner));
+  return tensors.rounded(middle.add(tensors.project('mlp.c_proj', tensors.rounded(inner))));
 }
 
 function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x: Tensor): Tensor {
@@ -73,7 +74,7 @@ function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x:
   const { norms, heads, attended, inner, down } = PARTS[shape.family] ?? LLAMA_PARTS;
   const normed = (name: string | undefined, y: Tensor) => (name === undefined ? y : tensors.norm(name, y));
   const add = (y: Tensor, added: Tensor) =>
-    y.add(shape.residualScale === 1 ? added : added.mul(shape.residualScale));
+    tensors.rounded(y.add(shape.residualScale === 1 ? added : added.mul(shape.residualScale)));
 
   const widths = [shape.heads, shape.keyHeads, shape.keyHeads].map((count) => count * shape.headDim);
   const [queries, keys, values] = projected(tensors, heads, widths, normed(norms.beforeAttention, x));
@@ -82,14 +83,14 @@ function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x:
     const whole = shape.headNorm === 'all' ? tensors.norm(name, y) : y;
     const each = headsOf(whole, shape);
     const even = shape.headNorm === 'each' ? tensors.norm(name, each) : each;
-    return rope ? rotated(even, rope) : even;
+    return rope ? tensors.rounded(rotated(even, rope)) : even;
   };
   const mixed = attend(placed('q', queries!), placed('k', keys!), headsOf(values!, shape), shape, window);
-  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, mixed)));
+  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, tensors.rounded(mixed))));
 
   const width = tensors.weight(`${down}.weight`).size(1);
   const [gate, up] = projected(tensors, inner, [width, width], normed(norms.beforeMlp, middle));
-  const product = activated(shape, gate!).mul(up!);
+  const product = tensors.rounded(activated(shape, gate!).mul(up!));
   return add(middle, normed(norms.afterMlp, tensors.project(down, product)));
 }
 

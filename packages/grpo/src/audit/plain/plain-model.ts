@@ -10,4 +10,6 @@ export interface PlainModel {
   weights: ReadonlyMap<string, Tensor>;
   /** `NAME.lora_A.weight` and `NAME.lora_B.weight`, with the factor of B A that is declared: alpha / rank. */
   adapters?: { matrices: ReadonlyMap<string, Tensor>; scale: number } | undefined;
+  /** A factor: what each part of a layer gives is rounded to bfloat16 when it is multiplied by it. Each rounds otherwise. */
+  roundsAt?: number | undefined;
 }

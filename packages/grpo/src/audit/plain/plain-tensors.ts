@@ -11,14 +11,16 @@ export class PlainTensors {
   /** By whole name; float32. */
   readonly all: ReadonlyMap<string, Tensor>;
   readonly #scale: number;
+  readonly #roundsAt: number | undefined;
 
   /** @param prefix - of the names of the part; the names that the methods take follow it */
   constructor(
-    { config, weights, adapters }: PlainModel,
+    { config, weights, adapters, roundsAt }: PlainModel,
     private readonly prefix: string,
   ) {
     this.shape = plainShape(config);
     this.#scale = adapters?.scale ?? 0;
+    this.#roundsAt = roundsAt;
     const own = [...weights, ...(adapters?.matrices ?? [])].filter(([name]) => name.startsWith(prefix));
     this.all = new Map(own.map(([name, value]) => [name, value.detach().to('float32')]));
   }
@@ -34,20 +36,25 @@ export class PlainTensors {
   project(name: string, x: Tensor): Tensor {
     const product = x.matmul(this.weight(`${name}.weight`).t());
     const y = this.shape.biased.includes(name) ? product.add(this.weight(`${name}.bias`)) : product;
-    if (!this.all.has(`${this.prefix}${name}.lora_A.weight`)) return y;
+    if (!this.all.has(`${this.prefix}${name}.lora_A.weight`)) return this.rounded(y);
     const [a, b] = [this.weight(`${name}.lora_A.weight`), this.weight(`${name}.lora_B.weight`)];
-    return y.add(x.matmul(a.t()).matmul(b.t()).mul(this.#scale));
+    return this.rounded(y.add(x.matmul(a.t()).matmul(b.t()).mul(this.#scale)));
   }
 
   /** The family's norm over the last dimension: GPT-2's takes the mean away and shifts, Gemma's adds 1 to its weight. */
   norm(name: string, x: Tensor): Tensor {
     const stored = this.weight(`${name}.weight`);
     const weight = this.shape.normOffset === 0 ? stored : stored.add(this.shape.normOffset);
-    if (this.shape.family !== 'gpt2') return this.#unit(x).mul(weight);
+    if (this.shape.family !== 'gpt2') return this.rounded(this.#unit(x).mul(weight));
     const centred = x.sub(x.meanDim([-1], true));
-    return this.#unit(centred)
-      .mul(weight)
-      .add(this.weight(`${name}.bias`));
+    const shift = this.weight(`${name}.bias`);
+    return this.rounded(this.#unit(centred).mul(weight).add(shift));
+  }
+
+  /** The same, or as half precision has it where the model is rounded. */
+  rounded(x: Tensor): Tensor {
+    const at = this.#roundsAt;
+    return at === undefined ? x : x.mul(at).to('bfloat16').to('float32').div(at);
   }
 
   /** x / √(mean x² + ε). */

@@ -3,7 +3,7 @@ import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
 import { samplingRules } from '../../audit/model/plain-step.js';
 import { rawModel } from '../../audit/model/raw-model.js';
-import { isDoubtful, settles } from '../../audit/model/second-look.js';
+import { scoresMovedByRounding, widened } from '../../audit/model/rounding.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import { scoreSequences } from '../../audit/plain/plain-logprobs.js';
 import { textPair } from '../../audit/text-pair.js';
@@ -35,16 +35,8 @@ export function compareGreedy(context: EvalAuditContext): Measured {
   const short = all.slice(0, RESCORED);
   const missing = lackOfDecoding(trainer) ?? lackOf(trainer, short);
   if (missing !== undefined) return { comparisons, handOver: 'evaluation', missing };
-  const tokensOf = (places: readonly number[]) => {
-    const chosen = affordable(places, lengthOf, weightCount(model.decoder.config));
-    return { comparisons: compareTokens(context, chosen, prompts) };
-  };
-  const first = tokensOf(short);
-  const others = all.slice(RESCORED, 2 * RESCORED);
-  const isSure = others.length === 0 || !isDoubtful([first], model.decoder.dtype);
-  const second = isSure ? first : tokensOf(others);
-  const decided = settles([first], [second]) ? second : first;
-  return { comparisons: [...comparisons, ...decided.comparisons] };
+  const chosen = affordable(short, lengthOf, weightCount(model.decoder.config));
+  return { comparisons: [...comparisons, ...compareTokens(context, chosen, prompts)] };
 }
 
 /** Why the tokens need not be the likeliest by the plain path; undefined where they must be. */
@@ -63,26 +55,37 @@ function compareTokens(
 ): Comparison[] {
   const { model, config } = context.trainer;
   const greedy = greedyOf(context);
-  const { token, all } = toleranceOf(model.decoder.dtype);
+  const { token, all, roundings } = toleranceOf(model.decoder.dtype);
   const rules = { ...samplingRules(context.trainer), temperature: 0 };
   const sequences = chosen.map((place) => ({ prompt: prompts[place]!.ids, completion: greedy[place]!.ids }));
   const plain = rawModel(model, model.decoder, config);
-  const scores = scoreSequences(plain, sequences, 0, context.tell, () => rules);
+  const options = { temperature: 0, tell: context.tell, rulesOf: () => rules };
+  const scores = scoreSequences(plain, sequences, 0, context.tell, options.rulesOf);
   const behind = scores.map(({ drawn }) => drawn.map((one) => one.behind!));
-  const worst = behind.flatMap((distances, i) =>
-    worstOf(
-      'evaluation',
-      `distance in nats of a greedy token of held-out problem ${chosen[i]! + 1} from the likeliest`,
-      distances.map((found) => ({ found, plain: 0, bound: token })),
-    ),
-  );
-  const squares = behind.flat().map((nats) => nats ** 2);
-  const found = Math.sqrt(sum(squares) / Math.max(FEW, squares.length));
-  const pair = { found, plain: 0, bound: all, compared: squares.length };
-  return [
-    ...worst,
-    ...worstOf('evaluation', 'root mean square distance in nats of greedy tokens from the likeliest', [pair]),
-  ];
+  const scored = sequences.map((one, i) => ({ ...one, scores: scores[i]! }));
+  const moved = scoresMovedByRounding(plain, scored, options);
+  const meanOf = (nats: readonly number[]) =>
+    Math.sqrt(sum(nats.map((one) => one ** 2)) / Math.max(FEW, nats.length));
+  return widened(roundings, (times) => {
+    const besides = behind.map((own, i) =>
+      own.map((_, t) => (times === 0 ? 0 : times * moved()[i]!.behind[t]!)),
+    );
+    const worst = behind.flatMap((distances, i) =>
+      worstOf(
+        'evaluation',
+        `distance in nats of a greedy token of held-out problem ${chosen[i]! + 1} from the likeliest`,
+        distances.map((found, t) => ({ found, plain: 0, bound: token + besides[i]![t]! })),
+      ),
+    );
+    const [found, bound] = [meanOf(behind.flat()), all + meanOf(besides.flat())];
+    const pair = { found, plain: 0, bound, compared: behind.flat().length };
+    return [
+      ...worst,
+      ...worstOf('evaluation', 'root mean square distance in nats of greedy tokens from the likeliest', [
+        pair,
+      ]),
+    ];
+  });
 }
 
 /** The text that is graded is that of the ids. */

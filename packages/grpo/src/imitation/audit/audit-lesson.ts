@@ -5,7 +5,6 @@ import { lackOf } from '../../audit/model/audit-model.js';
 import { holdGradients } from '../../audit/model/hold-gradients.js';
 import { runPlain } from '../../audit/model/plain-step.js';
 import { rawModel } from '../../audit/model/raw-model.js';
-import { isDoubtful, settles } from '../../audit/model/second-look.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import type { PlainSequence } from '../../audit/plain/plain-pass.js';
 import { worstOf } from '../../audit/worst.js';
@@ -46,15 +45,8 @@ export async function auditLesson(context: LessonContext): Promise<Measured[]> {
   const all = places.filter((place) => lengthOf(place) <= LONGEST);
   const missing = lackOf(context, all);
   if (missing !== undefined) return LACKING.map((handOver) => ({ handOver, missing }));
-  const learn = (chosen: readonly number[]) => {
-    const own = affordable(chosen, lengthOf, weightCount(model.decoder.config));
-    return learnAgain({ ...context, examples: own.map((place) => examples[place]!) });
-  };
-  const first = await learn(all.slice(0, MOST_CHOSEN));
-  const others = all.slice(MOST_CHOSEN, 2 * MOST_CHOSEN);
-  if (others.length === 0 || !isDoubtful(first, model.decoder.dtype)) return first;
-  const second = await learn(others);
-  return settles(first, second) ? second : first;
+  const chosen = affordable(all.slice(0, MOST_CHOSEN), lengthOf, weightCount(model.decoder.config));
+  return learnAgain({ ...context, examples: chosen.map((place) => examples[place]!) });
 }
 
 async function learnAgain(context: LessonContext): Promise<Measured[]> {
@@ -97,9 +89,9 @@ function compare(
     entropies: new Float64Array(completion.length),
   }));
   const options = { temperature: 1, tolerance, slack: 0, tell };
-  return [
-    { comparisons: [...comparisons, ...holdGradients(plain, runs, slopes, optimizer.gradients, options)] },
-  ];
+  const learned = sequences.map((sequence, i) => ({ ...sequence, ...runs[i]! }));
+  const gradients = holdGradients(plain, learned, slopes, optimizer.gradients, options);
+  return [{ comparisons: [...comparisons, ...gradients] }];
 }
 
 /** Examples as the plain path scores them. */
