@@ -10,7 +10,7 @@ import type { PlainPass, PlainSequence } from '../plain/plain-pass.js';
 import { type PlainRun, runPlain, slopedPasses } from './plain-step.js';
 
 /** Factors at which the plain path is rounded: as many samples of what rounding may do. */
-const ROUNDED_AT = [1, 1.19, 1.41];
+const ROUNDED_AT = [1, 1.09, 1.19, 1.3, 1.41];
 
 /** Elements of a tensor, or of a part of one, that stand for all: no gradient is held whole. */
 const KEPT = 2 ** 14;

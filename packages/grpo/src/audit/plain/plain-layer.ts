@@ -63,7 +63,7 @@ function gpt2Layer(tensors: PlainTensors, x: Tensor): Tensor {
   const width = shape.heads * shape.headDim;
   const qkv = tensors.project('attn.c_attn', tensors.norm('ln_1', x));
   const [q, k, v] = [0, 1, 2].map((part) => headsOf(qkv.narrow(1, part * width, width), shape));
-  const mixed = tensors.rounded(attend(q!, k!, v!, shape, Infinity));
+  const mixed = attend(tensors, q!, k!, v!, Infinity);
   const middle = tensors.rounded(x.add(tensors.project('attn.c_proj', mixed)));
   const inner = activated(shape, tensors.project('mlp.c_fc', tensors.norm('ln_2', middle)));
   return tensors.rounded(middle.add(tensors.project('mlp.c_proj', tensors.rounded(inner))));
@@ -85,8 +85,9 @@ function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x:
     const even = shape.headNorm === 'each' ? tensors.norm(name, each) : each;
     return rope ? tensors.rounded(rotated(even, rope)) : even;
   };
-  const mixed = attend(placed('q', queries!), placed('k', keys!), headsOf(values!, shape), shape, window);
-  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, tensors.rounded(mixed))));
+  const [q, k] = [placed('q', queries!), placed('k', keys!)];
+  const mixed = attend(tensors, q, k, headsOf(values!, shape), window);
+  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, mixed)));
 
   const width = tensors.weight(`${down}.weight`).size(1);
   const [gate, up] = projected(tensors, inner, [width, width], normed(norms.beforeMlp, middle));
@@ -115,13 +116,8 @@ const headsOf = (x: Tensor, { headDim }: PlainShape): Tensor =>
  * Each query sees the keys of the last `window` places up to its own, or both ways all: `[heads, L, headDim]` →
  * `[L, heads × headDim]`.
  */
-function attend(
-  q: Tensor,
-  k: Tensor,
-  v: Tensor,
-  { bothWays, scoreScale, scoreCap }: PlainShape,
-  window: number,
-): Tensor {
+function attend(tensors: PlainTensors, q: Tensor, k: Tensor, v: Tensor, window: number): Tensor {
+  const { bothWays, scoreScale, scoreCap } = tensors.shape;
   const served = q.size(0) / k.size(0);
   const spread = (x: Tensor) => (served === 1 ? x : x.repeatInterleave(served, 0));
   const length = q.size(1);
@@ -135,8 +131,22 @@ function attend(
     const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul_(scoreScale), scoreCap);
     const seen = bothWays ? scores : scores.maskedFill_(unseen(), Number.NEGATIVE_INFINITY);
     const weights = seen.softmax(-1);
-    return weights.matmul(spread(v)).transpose(0, 1).reshape([length, -1]);
+    const mixed = weights.matmul(spread(v));
+    const rounded = tensors.rounded(mixed);
+    const out = rounded === mixed ? mixed : rounded.sub(bent(seen, rounded.sub(mixed).detach()));
+    return out.transpose(0, 1).reshape([length, -1]);
   });
+}
+
+/**
+ * 0, with the slopes that a rounded output gives the scores `[heads, L, L]`: kernels take Σ output × its gradient for the
+ * sum over the keys, of which the slopes of a query that sees one key almost alone are a small difference.
+ *
+ * @param rounding - what rounding added to the output, `[heads, L, headDim]`
+ */
+function bent(scores: Tensor, rounding: Tensor): Tensor {
+  const mass = scores.logsumexp([-1], true);
+  return rounding.mul(mass.sub(mass.detach()));
 }
 
 /** c·tanh(x / c). */
