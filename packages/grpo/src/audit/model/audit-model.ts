@@ -8,7 +8,7 @@ import { compareLogProbs } from './compare-log-probs.js';
 import { plainStep } from './plain-step.js';
 import { runTrainer } from './trainer-pass.js';
 
-/** What the model has to do with: prompt → completion, weights → log-probs, loss → gradient, from one plain pass. */
+/** Audits completions, log-probs and gradients, all by one plain pass. */
 export function auditModel(context: AuditContext): Measured[] {
   const chosen = shortOf(context.batch, context.chosen);
   const missing = lackOf(context.trainer, chosen);

@@ -11,8 +11,8 @@ import { type Pair, worstOf } from '../worst.js';
 import { compareFilled } from './compare-filled.js';
 import { compareNumbers } from './compare-numbers.js';
 import { compareRows } from './compare-rows.js';
-import { type PlainCompletion, type PlainStep, samplingRules } from './plain-step.js';
-import { type Moved, scoresMovedByRounding, widened } from './rounding.js';
+import type { PlainCompletion, PlainStep } from './plain-step.js';
+import { widened } from './rounding.js';
 import { RARE, type Tolerance, toleranceOf } from './tolerance.js';
 
 /** Prompt → completion: the sampler's own numbers, its draws as a whole, and how like each other they are. */
@@ -26,13 +26,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
   // Places are filled in an order that depends on the draws, so that these have no likelihood to be held to.
   if (own.some(({ masked }) => masked)) return { comparisons: compareFilled(context, model, own) };
   const tolerance = toleranceOf(trainer.model.decoder.dtype);
-  const rules = samplingRules(trainer);
-  const moved = scoresMovedByRounding(model, own, {
-    temperature: rules.temperature,
-    tell: context.tell,
-    rulesOf: () => rules,
-  });
-  const rows = own.map(({ place, scores }, i) => {
+  const rows = own.map(({ place, scores, moved }) => {
     const found = batch.completions_B[place]!.logprobs;
     // A server tells log-probs over the support alone.
     const isTold = !found.every(Number.isNaN);
@@ -41,7 +35,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       found,
       plain: scores.whole,
       ...(!isTold && { tokens: [] }),
-      moved: () => moved()[i]!.whole,
+      moved: () => moved().whole,
     };
   });
   const isSampled = (_: Completion, b: number) => !batch.exchange?.replayed.has(batch.problemOf(b));
@@ -55,13 +49,8 @@ export function compareCompletions(context: AuditContext, { model, completions }
       // Each other prompt costs a pass: asked only where the completions do not fit theirs.
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
-      ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance, moved) : []),
-      ...(isOwnEngine
-        ? compareNumbers(
-            context,
-            own.map((one, i) => ({ ...drawnInTurn(one), moved: () => moved()[i]!.numbers })),
-          )
-        : []),
+      ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance) : []),
+      ...(isOwnEngine ? compareNumbers(context, own.map(drawnInTurn)) : []),
       ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
       ...likelihoods(own, logChoices(sampled.length), tolerance.all),
       ...likeness(sampled),
@@ -93,8 +82,9 @@ function explaining(
   return worstOf('completion', 'prompt of a completion', pairs);
 }
 
-const drawnInTurn = ({ place, scores: { drawn } }: PlainCompletion) => ({
+const drawnInTurn = ({ place, scores: { drawn }, moved }: PlainCompletion) => ({
   place,
+  moved: () => moved().numbers,
   drawn: drawn.map((one, t) => ({ ...one, keys: [t] })),
 });
 
@@ -102,20 +92,19 @@ const drawnInTurn = ({ place, scores: { drawn } }: PlainCompletion) => ({
 function compareDrawn(
   completions: readonly PlainCompletion[],
   sampled: readonly Completion[],
-  { token: bound, roundings }: Tolerance,
-  moved: () => readonly Moved[],
+  { token, roundings }: Tolerance,
 ): Comparison[] {
-  return widened(roundings, (times) =>
+  return widened(roundings, (besides) =>
     worstOf(
       'completion',
       'log-prob under the distribution drawn from',
-      completions.flatMap(({ place, scores }, row) =>
-        scores.drawn.map(({ logprob, least, most }, token): Pair => {
-          const found = sampled[place]!.sampledLogprobs[token]!;
+      completions.flatMap(({ place, scores, moved }) =>
+        scores.drawn.map(({ logprob, least, most }, t): Pair => {
+          const found = sampled[place]!.sampledLogprobs[t]!;
           const nearest = Math.min(Math.max(found, least), most);
           const deviation = found === nearest ? 0 : Math.abs(found - nearest);
-          const pair = { found, plain: logprob, deviation, completion: place, token };
-          return { ...pair, bound: bound + (times === 0 ? 0 : times * moved()[row]!.whole[token]!) };
+          const bound = token + besides(() => moved().whole[t]!);
+          return { found, plain: logprob, deviation, bound, completion: place, token: t };
         }),
       ),
     ),

@@ -27,36 +27,22 @@ export function compareLogProbs(context: AuditContext, plain: PlainStep, pass: T
     quantity: string,
     completions: readonly PlainCompletion[],
     foundOf: (place: number) => Float32Array | undefined,
-    model = plain.model,
-    scores = completions.map((one) => one.scores),
   ) => {
-    const sequences = completions.map((one, i) => ({ ...one, scores: scores[i]! }));
-    const moved = scoresMovedByRounding(model, sequences, {
-      temperature: config.rollout.temperature,
-      tell: context.tell,
-    });
-    const rows = completions.map(({ place, passes }, i) => ({
+    const rows = completions.map(({ place, passes, scores, moved }) => ({
       completion: place,
       found: foundOf(place),
-      plain: scores[i]!.logprobs,
+      plain: scores.logprobs,
       weight: Math.max(1, sum(passes.map(({ weight }) => weight))),
-      moved: () => moved()[i]!.logprobs,
+      moved: () => moved().logprobs,
     }));
     return compareRows(handOver, quantity, rows, tolerance);
   };
-  const frozen = reference && reference_B && rawModel(trainer.teacher ?? model, reference, config);
   return {
     comparisons: [
       ...compare('log-prob of the policy', plain.completions, (b) => pass.logprobs.get(b)),
       ...(old_B ? compare('old log-prob', own, (b) => old_B[b]) : []),
-      ...(frozen
-        ? compare(
-            'log-prob of the reference',
-            plain.completions,
-            (b) => reference_B[b],
-            frozen,
-            scoreSequences(frozen, plain.completions, config.rollout.temperature, context.tell),
-          )
+      ...(reference && reference_B
+        ? compare('log-prob of the reference', referenceScores(context, plain), (b) => reference_B[b])
         : []),
       ...compareRatios(
         own,
@@ -86,4 +72,17 @@ function compareRatios(
     })),
   );
   return worstOf('loss', 'ratio of the first update', pairs);
+}
+
+/** The same completions with the scores of the frozen reference, from its own weights. */
+function referenceScores(
+  { trainer: { model, reference, teacher, config }, tell }: AuditContext,
+  { completions }: PlainStep,
+): PlainCompletion[] {
+  const { temperature } = config.rollout;
+  const frozen = rawModel(teacher ?? model, reference!, config);
+  const scores = scoreSequences(frozen, completions, temperature, tell);
+  const scored = completions.map((one, i) => ({ ...one, scores: scores[i]! }));
+  const moved = scoresMovedByRounding(frozen, scored, { temperature, tell });
+  return scored.map((one, i) => ({ ...one, moved: () => moved()[i]! }));
 }

@@ -1,4 +1,4 @@
-import { sum } from '../../maths/moments.js';
+import { mean } from '../../maths/moments.js';
 import type { Comparison, HandOver } from '../../trace/index.js';
 import { type Pair, worstOf } from '../worst.js';
 import { widened } from './rounding.js';
@@ -14,7 +14,7 @@ export interface LogProbRow {
   tokens?: readonly number[];
   /** Sum of the weights of a token's passes, by which their errors grow in its log-prob; 1 by default. */
   weight?: number;
-  /** How far rounding moves each token that the plain path has: asked where they lie too far apart in half precision. */
+  /** How far rounding moves each token. */
   moved?(): Float64Array;
 }
 
@@ -23,51 +23,33 @@ export function compareRows(
   handOver: HandOver,
   quantity: string,
   rows: readonly LogProbRow[],
-  tolerance: Pick<Tolerance, 'token' | 'all' | 'roundings'>,
+  { token: bound, all, roundings }: Pick<Tolerance, 'token' | 'all' | 'roundings'>,
 ): Comparison[] {
-  return widened(tolerance.roundings, (times) => {
-    const allowed = rows.map(({ moved }) =>
-      times === 0 ? undefined : moved?.().map((distance) => times * distance),
-    );
-    return compared(handOver, quantity, rows, tolerance, allowed);
-  });
-}
-
-/** @param allowed - how far each token of each row may lie off besides */
-function compared(
-  handOver: HandOver,
-  quantity: string,
-  rows: readonly LogProbRow[],
-  { token: bound, all }: Pick<Tolerance, 'token' | 'all'>,
-  allowed: readonly (Float64Array | undefined)[],
-): Comparison[] {
-  const besides = (row: number, token: number) => allowed[row]?.[token] ?? 0;
-  const pairs = rows.flatMap(
-    ({ found, plain, completion, tokens = [...plain.keys()], weight = 1 }, row): Pair[] =>
-      tokens.map((token) => ({
-        found: found?.length === plain.length ? found[token]! : Number.NaN,
-        plain: plain[token]!,
-        bound: weight * bound + besides(row, token),
-        completion,
-        token,
-      })),
-  );
-  if (pairs.length === 0) return [];
-  const squares = pairs.reduce((sum, { found, plain }) => sum + (Number(found) - Number(plain)) ** 2, 0);
   const most = Math.max(...rows.map(({ weight = 1 }) => weight));
-  const rounding = rows.flatMap(({ plain, tokens = [...plain.keys()] }, row) =>
-    tokens.map((token) => besides(row, token) ** 2),
-  );
-  const distance = {
-    found: Math.sqrt(squares / pairs.length),
-    plain: 0,
-    bound: most * all + Math.sqrt(sum(rounding) / pairs.length),
-  };
-  return [
-    ...worstOf(handOver, quantity, pairs),
-    ...worstOf(handOver, `root mean square error of the ${quantity}`, [distance]).map((one) => ({
-      ...one,
-      compared: pairs.length,
-    })),
-  ];
+  return widened(roundings, (besides) => {
+    const tokens = rows.flatMap(
+      ({ found, plain, completion, tokens = [...plain.keys()], weight = 1, moved }) =>
+        tokens.map((token) => ({
+          found: found?.length === plain.length ? found[token]! : Number.NaN,
+          plain: plain[token]!,
+          rounding: besides(() => moved?.()[token] ?? 0),
+          bound: weight * bound,
+          completion,
+          token,
+        })),
+    );
+    if (tokens.length === 0) return [];
+    const rms = (values: readonly number[]) => Math.sqrt(mean(values.map((x) => x * x)));
+    const distance: Pair = {
+      found: rms(tokens.map(({ found, plain }) => found - plain)),
+      plain: 0,
+      bound: most * all + rms(tokens.map(({ rounding }) => rounding)),
+      compared: tokens.length,
+    };
+    const pairs = tokens.map(({ rounding, ...pair }) => ({ ...pair, bound: pair.bound + rounding }));
+    return [
+      ...worstOf(handOver, quantity, pairs),
+      ...worstOf(handOver, `root mean square error of the ${quantity}`, [distance]),
+    ];
+  });
 }

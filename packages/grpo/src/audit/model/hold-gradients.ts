@@ -5,8 +5,8 @@ import { eachGradient } from '../plain/plain-gradient.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import type { PlainSequence } from '../plain/plain-pass.js';
 import { type Pair, worstOf } from '../worst.js';
-import { type PlainRun, slopedPasses } from './plain-step.js';
-import { movedByRounding, widened } from './rounding.js';
+import { type PlainRun, slopedPasses } from './plain-run.js';
+import { gradientsMovedByRounding, widened } from './rounding.js';
 import type { Tolerance } from './tolerance.js';
 
 /** How gradients are compared. */
@@ -42,14 +42,17 @@ export function holdGradients(
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
-  return widened(roundings, (times) => {
-    const moved = times === 0 ? undefined : movedByRounding(model, sequences, slopes, { temperature, tell });
+  let known: ReadonlyMap<string, number> | undefined;
+  const moved = () => (known ??= gradientsMovedByRounding(model, sequences, slopes, { temperature, tell }));
+  return widened(roundings, (besides) => {
     const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
       [...measured].map(
         ([tensor, norms]): Pair => ({
           ...of(norms),
           bound:
-            relative * (norms.plain + floor * largest) + slack * largest + times * (moved?.get(tensor) ?? 0),
+            relative * (norms.plain + floor * largest) +
+            slack * largest +
+            besides(() => moved().get(tensor) ?? 0),
           tensor,
         }),
       );

@@ -1,13 +1,13 @@
-import { noGrad, type Tensor, tidy } from '@grpo/torch';
+import { type Tensor, tidy } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
-import { uniform } from '../../maths/random.js';
+import { sum } from '../../maths/moments.js';
+import { sampleOf } from '../../models/index.js';
 import type { Comparison } from '../../trace/index.js';
-import type { SamplingRules } from '../plain/plain-drawing.js';
 import { eachGradient } from '../plain/plain-gradient.js';
-import { column, type PlainScores, scoreSequences } from '../plain/plain-logprobs.js';
+import { type PlainScores, scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import type { PlainPass, PlainSequence } from '../plain/plain-pass.js';
-import { type PlainRun, runPlain, slopedPasses } from './plain-step.js';
+import type { PlainSequence } from '../plain/plain-pass.js';
+import { type PlainRun, runPlain, type ScoreOptions, slopedPasses } from './plain-run.js';
 
 /** Factors at which the plain path is rounded: as many samples of what rounding may do. */
 const ROUNDED_AT = [1, 1.09, 1.19, 1.3, 1.41];
@@ -15,20 +15,15 @@ const ROUNDED_AT = [1, 1.09, 1.19, 1.3, 1.41];
 /** Elements of a tensor, or of a part of one, that stand for all: no gradient is held whole. */
 const KEPT = 2 ** 14;
 
-interface Options {
-  temperature: number;
-  tell(): void;
-}
-
 /**
  * How far rounding each part's results to bfloat16 moves the plain gradient of each tensor, by its name: the farthest of
  * some ways to round. A model that has become sharp moves it more than any bound which still tells faults.
  */
-export function movedByRounding(
+export function gradientsMovedByRounding(
   model: PlainModel,
   sequences: readonly (PlainSequence & PlainRun)[],
   slopes: readonly Slopes[],
-  options: Options,
+  options: ScoreOptions,
 ): Map<string, number> {
   const plain = sampled(model, sequences, slopes, options);
   const farthest = new Map<string, number>();
@@ -37,7 +32,7 @@ export function movedByRounding(
     const squares = new Map<string, number>();
     const own = tidy(() => sampled(rounded, runPlain(rounded, sequences, options), slopes, options));
     for (const [i, { name, values, weight }] of own.entries()) {
-      const square = values.reduce((sum, x, e) => sum + (x - plain[i]!.values[e]!) ** 2, 0);
+      const square = sum(values.map((x, e) => (x - plain[i]!.values[e]!) ** 2));
       squares.set(name, (squares.get(name) ?? 0) + weight * square);
     }
     for (const [name, square] of squares)
@@ -47,16 +42,19 @@ export function movedByRounding(
 }
 
 /**
- * A comparison with bounds of rounding. What is beyond these is compared again with bounds that are wider by as many times
- * what rounding does to the plain path of these very sequences.
+ * A comparison with bounds of rounding. Once more, with wider ones, where something is beyond them: by as many times what
+ * rounding does to the plain path of these very sequences.
  *
  * @param roundings - 0 in full precision, which rounding cannot explain
- * @param compare - called with 0 first
+ * @param compare - is told what to add to a bound, by how far rounding moves the number: asked for in the second round only
  */
-export function widened(roundings: number, compare: (times: number) => Comparison[]): Comparison[] {
-  const first = compare(0);
+export function widened(
+  roundings: number,
+  compare: (besides: (moved: () => number) => number) => Comparison[],
+): Comparison[] {
+  const first = compare(() => 0);
   const isNear = first.every(({ deviation, bound }) => deviation <= bound);
-  return isNear || roundings === 0 ? first : compare(roundings);
+  return isNear || roundings === 0 ? first : compare((moved) => roundings * moved());
 }
 
 /** How far rounding moves what the plain path has of the tokens of a sequence. */
@@ -65,19 +63,17 @@ export type Moved = Record<'logprobs' | 'whole' | 'numbers' | 'behind', Float64A
 /**
  * Compared with the scores that the plain path has of each sequence: the farthest of the same ways to round. It is computed
  * where it is asked for, once.
- *
- * @param rulesOf - of the sampler that drew the tokens of a pass, by which they have numbers
  */
 export function scoresMovedByRounding(
   model: PlainModel,
   sequences: readonly (PlainSequence & Pick<PlainRun, 'scores'>)[],
-  { temperature, tell, rulesOf }: Options & { rulesOf?(pass: PlainPass): SamplingRules },
+  { temperature, tell, rulesOf }: ScoreOptions,
 ): () => readonly Moved[] {
   let known: Moved[] | undefined;
   const valuesOf = ({ logprobs, whole, drawn }: PlainScores): Record<keyof Moved, ArrayLike<number>> => ({
     logprobs,
     whole,
-    // Where a number begins and ends: two for each token.
+    // Each token has two: the least and the largest number that draws it.
     numbers: drawn.flatMap(({ numbers }) => numbers ?? []),
     behind: drawn.flatMap(({ behind }) => behind ?? []),
   });
@@ -118,22 +114,13 @@ function sampled(
   model: PlainModel,
   runs: readonly PlainRun[],
   slopes: readonly Slopes[],
-  { temperature, tell }: Options,
+  { temperature, tell }: ScoreOptions,
 ): Sample[] {
   const samples: Sample[] = [];
   const take = (name: string, gradient: Tensor) => {
-    const { numel } = gradient;
-    const values = noGrad(() => tidy(() => elementsOf(gradient.reshape([numel])).toTypedArray()));
-    samples.push({ name, values: values as Float32Array, weight: numel / values.length });
+    const values = tidy(() => sampleOf(gradient, KEPT).toTypedArray()) as Float32Array;
+    samples.push({ name, values, weight: gradient.numel / values.length });
   };
   eachGradient(model, slopedPasses(runs, slopes), temperature, take, tell);
   return samples;
-}
-
-/** Some elements, the same of all tensors of a size. */
-function elementsOf(gradient: Tensor): Tensor {
-  const { numel } = gradient;
-  if (numel <= KEPT) return gradient;
-  const numbers = Array.from({ length: KEPT }, (_, i) => Math.floor(numel * uniform(0, i)));
-  return gradient.indexSelect(0, column(numbers, gradient.device).squeeze(1));
 }

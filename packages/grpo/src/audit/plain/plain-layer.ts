@@ -144,7 +144,7 @@ function attend(tensors: PlainTensors, q: Tensor, k: Tensor, v: Tensor, window: 
  *
  * @param rounding - what rounding added to the output, `[heads, L, headDim]`
  */
-function bent(scores: Tensor, rounding: Tensor): Tensor {
+export function bent(scores: Tensor, rounding: Tensor): Tensor {
   const mass = scores.logsumexp([-1], true);
   return rounding.mul(mass.sub(mass.detach()));
 }

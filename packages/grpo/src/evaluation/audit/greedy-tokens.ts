@@ -64,20 +64,18 @@ function compareTokens(
   const behind = scores.map(({ drawn }) => drawn.map((one) => one.behind!));
   const scored = sequences.map((one, i) => ({ ...one, scores: scores[i]! }));
   const moved = scoresMovedByRounding(plain, scored, options);
-  const meanOf = (nats: readonly number[]) =>
+  const rmsOf = (nats: readonly number[]) =>
     Math.sqrt(sum(nats.map((one) => one ** 2)) / Math.max(FEW, nats.length));
-  return widened(roundings, (times) => {
-    const besides = behind.map((own, i) =>
-      own.map((_, t) => (times === 0 ? 0 : times * moved()[i]!.behind[t]!)),
-    );
+  return widened(roundings, (besides) => {
+    const allowed = behind.map((own, i) => own.map((_, t) => besides(() => moved()[i]!.behind[t]!)));
     const worst = behind.flatMap((distances, i) =>
       worstOf(
         'evaluation',
         `distance in nats of a greedy token of held-out problem ${chosen[i]! + 1} from the likeliest`,
-        distances.map((found, t) => ({ found, plain: 0, bound: token + besides[i]![t]! })),
+        distances.map((found, t) => ({ found, plain: 0, bound: token + allowed[i]![t]! })),
       ),
     );
-    const [found, bound] = [meanOf(behind.flat()), all + meanOf(besides.flat())];
+    const [found, bound] = [rmsOf(behind.flat()), all + rmsOf(allowed.flat())];
     const pair = { found, plain: 0, bound, compared: behind.flat().length };
     return [
       ...worst,

@@ -3,7 +3,7 @@ import { affordable, LONGEST, MOST_CHOSEN } from '../../audit/chosen.js';
 import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
 import { holdGradients } from '../../audit/model/hold-gradients.js';
-import { runPlain } from '../../audit/model/plain-step.js';
+import { runPlain } from '../../audit/model/plain-run.js';
 import { rawModel } from '../../audit/model/raw-model.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import type { PlainSequence } from '../../audit/plain/plain-pass.js';
