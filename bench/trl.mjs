@@ -58,6 +58,15 @@ function measure(command, args) {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1));
 }
 
+/** The processor with its family and model: rented machines tell "AMD EPYC" of several generations. */
+function processorName() {
+  const [{ model }] = cpus();
+  if (process.platform !== 'linux') return model;
+  const about = readFileSync('/proc/cpuinfo', 'utf8');
+  const [family, number] = [/^cpu family\s*: (\d+)/m, /^model\s*: (\d+)/m].map((one) => one.exec(about)?.[1]);
+  return family === undefined ? model : `${model} ${family}.${number}`;
+}
+
 function compare(log) {
   if (options.fresh) rmSync(log, { force: true });
   mkdirSync(dirname(log), { recursive: true });
@@ -75,7 +84,7 @@ function compare(log) {
   const setting = {
     steps,
     threads,
-    machine: `${cpus()[0].model} (${cpuLevels().highest}), ${cpus().length} cores`,
+    machine: `${processorName()} (${cpuLevels().highest}), ${cpus().length} cores`,
     node: process.versions.node,
     commit: commit.stdout?.trim() || 'unknown',
   };

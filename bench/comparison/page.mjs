@@ -202,7 +202,8 @@ ${tableOf(
 
 ## Beside TRL
 
-Step · rollout · peak memory. Seconds are TRL ÷ ours, more is better; memory is ours ÷ TRL, less is better.
+Step · rollout · peak memory. Seconds are TRL ÷ ours, more is better; memory is ours ÷ TRL, less is better. Numbers behind a
+processor's name are its family and model.
 
 ${ratios}
 

@@ -116,12 +116,12 @@ export abstract class Transformer {
   }
 
   /** The tokens' rotations by each of the configuration's ropes. */
-  protected rotationsAt({ positions_N }: PackedTokens): readonly Rotation[] {
+  rotationsAt({ positions_N }: PackedTokens): readonly Rotation[] {
     return this.weights.ropes.map((rope) => rope.at(positions_N));
   }
 
   /** One layer: `[N, hiddenSize]` → `[N, hiddenSize]`. */
-  protected layer(index: number, x: Tensor, rotations: readonly Rotation[], attend: Attend): Tensor {
+  layer(index: number, x: Tensor, rotations: readonly Rotation[], attend: Attend): Tensor {
     const layer = this.layers[index]!;
     const rotation = rotationOf(this.config, index, rotations);
     const attended = this.#addBlock(x, layer.attentionNorm, layer.attentionAfterNorm, (input) => {

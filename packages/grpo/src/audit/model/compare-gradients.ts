@@ -39,6 +39,7 @@ export function compareGradients(
       temperature: trainer.config.rollout.temperature,
       tolerance: toleranceOf(trainer.model.decoder.dtype),
       slack: SLACK * unsure,
+      trained: { decoder: trainer.model.decoder, forward: 'old log-probs' },
       tell,
     }),
   };

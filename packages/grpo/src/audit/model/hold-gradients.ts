@@ -1,10 +1,12 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import type { Comparison } from '../../trace/index.js';
-import { eachGradient } from '../plain/plain-gradient.js';
+import { eachGradient, type LayerPass } from '../plain/plain-gradient.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import type { PlainSequence } from '../plain/plain-pass.js';
-import { type Pair, worstOf } from '../worst.js';
+import { type Pair, worstByQuantity, worstOf } from '../worst.js';
+import { holdLayer, type LayerOptions } from './hold-layers.js';
+import { packPasses } from './pass-packing.js';
 import { type PlainRun, slopedPasses } from './plain-run.js';
 import { gradientsMovedByRounding, widened } from './rounding.js';
 import type { Tolerance } from './tolerance.js';
@@ -16,6 +18,8 @@ export interface HoldOptions {
   tolerance: Tolerance;
   /** Share of the largest tensor's norm by which the slopes themselves may move a tensor's gradient. */
   slack: number;
+  /** The decoder that trains, whose layers are held one by one, too, and the hand-over that their outputs belong to. */
+  trained: Pick<LayerOptions, 'decoder' | 'forward'>;
   /** To be called between the parts. */
   tell(): void;
 }
@@ -31,20 +35,25 @@ export function holdGradients(
   sequences: readonly (PlainSequence & PlainRun)[],
   slopes: readonly Slopes[],
   gradients: ReadonlyMap<string, Tensor>,
-  { temperature, tolerance: { gradient, norm, floor, roundings }, slack, tell }: HoldOptions,
+  { temperature, tolerance, slack, trained, tell }: HoldOptions,
 ): Comparison[] {
+  const { gradient, norm, floor, roundings } = tolerance;
   const measured = new Map<string, Norms>();
+  const layers: Comparison[] = [];
+  const packing = packPasses(sequences);
+  const takeLayer = (pass: LayerPass) =>
+    void layers.push(...holdLayer(pass, { ...trained, model, packing, tolerance }));
   const take = (name: string, plain: Tensor, start: number) => {
     const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
     measured.set(name, joined(measured.get(name), norms));
   };
-  eachGradient(model, slopedPasses(sequences, slopes), temperature, take, tell);
+  eachGradient(model, slopedPasses(sequences, slopes), temperature, take, tell, takeLayer);
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
   let known: ReadonlyMap<string, number> | undefined;
   const moved = () => (known ??= gradientsMovedByRounding(model, sequences, slopes, { temperature, tell }));
-  return widened(roundings, (besides) => {
+  const whole = widened(roundings, (besides) => {
     const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
       [...measured].map(
         ([tensor, norms]): Pair => ({
@@ -63,6 +72,7 @@ export function holdGradients(
       ...worstOf('gradient', 'distance to the plain gradient', distances),
     ];
   });
+  return [...whole, ...worstByQuantity(layers)];
 }
 
 /** Norms of the two gradients of a tensor, and of their difference. */

@@ -10,7 +10,7 @@ import type { PlainSequence } from '../plain/plain-pass.js';
 import { type PlainRun, runPlain, type ScoreOptions, slopedPasses } from './plain-run.js';
 
 /** Factors at which the plain path is rounded: as many samples of what rounding may do. */
-const ROUNDED_AT = [1, 1.09, 1.19, 1.3, 1.41];
+export const ROUNDED_AT = [1, 1.09, 1.19, 1.3, 1.41];
 
 /** Elements of a tensor, or of a part of one, that stand for all: no gradient is held whole. */
 const KEPT = 2 ** 14;

@@ -2,7 +2,7 @@
  * The gradient of a loss whose slopes in log-probs and entropies are known, layer by layer from the last to the first:
  * each layer is computed again from its kept input, and its tensors' gradients are handed over and freed before the next.
  */
-import { grad, keep, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { grad, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { HeadSlopes, type SlopedPass } from './head-slopes.js';
 import { embeddingFactor, finalNorm, outerNames } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
@@ -17,12 +17,26 @@ import type { PlainTensors } from './plain-tensors.js';
  */
 export type TakeGradient = (name: string, gradient: Tensor, start: number) => void;
 
+/** A layer on the way back: what it takes and gives in each pass, `[L, D]`, and the slopes of the loss in these. */
+export interface LayerPass {
+  layer: number;
+  inputs: readonly Tensor[];
+  outputs: readonly Tensor[];
+  /** In the outputs. */
+  slopes: readonly Tensor[];
+  /** In the inputs. */
+  before: readonly Tensor[];
+  /** Of the layer's trained tensors, by name. */
+  gradients: ReadonlyMap<string, Tensor>;
+}
+
 /**
  * Hands over the gradient of every trained tensor: the adapters' where there are some, else of all weights. The
  * embedding's comes last.
  *
  * @param temperature - divides the logits; 0 (greedy) scores at 1
  * @param tell - called between its parts
+ * @param takeLayer - takes each layer before its tensors, all of which are freed after that
  */
 export function eachGradient(
   model: PlainModel,
@@ -30,9 +44,13 @@ export function eachGradient(
   temperature: number,
   take: TakeGradient,
   tell = () => {},
+  takeLayer: (pass: LayerPass) => void = () => {},
 ): void {
   const names = outerNames(model);
-  const isTrained = (name: string) => (model.adapters?.matrices ?? model.weights).has(name);
+  const isTrained = isTrainedIn(model);
+  const takeAll = (gradients: ReadonlyMap<string, Tensor>) => {
+    for (const [name, gradient] of gradients) take(name, gradient, 0);
+  };
   const isTied = names.head === names.embedding;
   tidy(() => {
     const head = new HeadSlopes(model, passes, temperature);
@@ -41,20 +59,20 @@ export function eachGradient(
       if (isTrained(names.head) && !isTied) take(names.head, gradient(), start);
     };
     const norm = finalNorm(model);
-    let slopes = backThrough(
-      norm.tensors,
-      isTrained,
-      take,
-      passes.map(({ states }) => states.at(-1)!),
-      head.backward(takeHead),
-      norm.of,
-    );
+    const last = passes.map(({ states }) => states.at(-1)!);
+    let slopes = tidy(() => {
+      const back = backThrough(norm.tensors, isTrained, last, head.backward(takeHead), norm.of);
+      takeAll(back.gradients);
+      return back.before;
+    });
     for (let layer = passes[0]!.states.length - 2; layer >= 0; layer--) {
       tell();
-      const inputs = passes.map(({ states }) => states[layer]!);
+      const [inputs, outputs] = [0, 1].map((at) => passes.map(({ states }) => states[layer + at]!));
       const next = tidy(() => {
-        const tensors = layerTensors(model, layer);
-        return backThrough(tensors, isTrained, take, inputs, slopes, (x) => layerOutput(tensors, layer, x));
+        const back = layerGradients(model, layer, inputs!, slopes);
+        takeLayer({ layer, inputs: inputs!, outputs: outputs!, slopes, ...back });
+        takeAll(back.gradients);
+        return back.before;
       });
       for (const slope of slopes) slope.dispose();
       slopes = next;
@@ -93,35 +111,44 @@ export function eachGradient(
   });
 }
 
-/** Slopes in the inputs of a part of the model from those in its outputs; hands over those in its tensors. */
+/** What the slopes in the outputs of a layer, `[L, D]` of each pass, make of it: those in its inputs and in its tensors. */
+export function layerGradients(
+  model: PlainModel,
+  layer: number,
+  inputs: readonly Tensor[],
+  slopes: readonly Tensor[],
+): Pick<LayerPass, 'before' | 'gradients'> {
+  const tensors = layerTensors(model, layer);
+  return backThrough(tensors, isTrainedIn(model), inputs, slopes, (x) => layerOutput(tensors, layer, x));
+}
+
+const isTrainedIn =
+  ({ adapters, weights }: PlainModel) =>
+  (name: string): boolean =>
+    (adapters?.matrices ?? weights).has(name);
+
+/** Slopes in the inputs of a part of the model and in its tensors, from those in its outputs. */
 function backThrough(
   tensors: PlainTensors,
   isTrained: (name: string) => boolean,
-  take: TakeGradient,
   inputs: readonly Tensor[],
   slopes: readonly Tensor[],
   output: (x: Tensor) => Tensor,
-): Tensor[] {
-  return tidy(() => {
-    const trained = [...tensors.all].filter(([name]) => isTrained(name));
-    for (const [, leaf] of trained) leaf.requiresGrad = true;
-    const sums = new Map<string, Tensor>();
-    const before = inputs.map((input, i) => {
-      const x = input.detach();
-      x.requiresGrad = true;
-      // One sequence at a time: the graphs of all are the most that this takes.
-      return tidy(() => {
-        const [own, ...gradients] = grad([output(x)], [x, ...trained.map(([, leaf]) => leaf)], [slopes[i]!]);
-        for (const [t, [name]] of trained.entries()) addTo(sums, name, gradients[t]!);
-        return own!;
-      });
-    });
-    for (const [name, gradient] of sums) {
-      take(name, gradient, 0);
-      gradient.dispose();
-    }
-    return before;
+): Pick<LayerPass, 'before' | 'gradients'> {
+  const trained = [...tensors.all].filter(([name]) => isTrained(name));
+  for (const [, leaf] of trained) leaf.requiresGrad = true;
+  const gradients = new Map<string, Tensor>();
+  const before = inputs.map((input, i) => {
+    const x = input.detach();
+    x.requiresGrad = true;
+    // One sequence at a time: the graphs of all are the most that this takes.
+    const [own, ...found] = tidy(() =>
+      grad([output(x)], [x, ...trained.map(([, leaf]) => leaf)], [slopes[i]!]),
+    );
+    for (const [t, [name]] of trained.entries()) addTo(gradients, name, found[t]!);
+    return own!;
   });
+  return { before, gradients };
 }
 
 /** Adds the gradient of a tensor to the sum of those of all sequences. */
@@ -129,8 +156,12 @@ function addTo(sums: Map<string, Tensor>, name: string, gradient: Tensor | null)
   // None of the tensors of a part is without an effect.
   if (!gradient) throw new Error(`the plain loss does not depend on ${name}`);
   const sum = sums.get(name);
-  if (sum) noGrad(() => sum.add_(gradient));
-  else sums.set(name, keep(gradient));
+  if (!sum) {
+    sums.set(name, gradient);
+    return;
+  }
+  noGrad(() => sum.add_(gradient));
+  gradient.dispose();
 }
 
 /** Adds to the row of each id the slope of its place, as far as `sum` has the row; its first is the one of id `start`. */

@@ -9,7 +9,8 @@ export const h06 = handOverCheck({
   stage: 'logprob',
   level: 7,
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
-  remedy: 'Look at the tensor that is named: what detaches, masks or scales between it and the log-probs.',
+  remedy:
+    'Look at the tensor that is named: what detaches, masks or scales between it and the log-probs, or in the layer that is named.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

@@ -88,7 +88,8 @@ function compare(
     logprobs: new Float64Array(completion.length).fill(-1 / tokens),
     entropies: new Float64Array(completion.length),
   }));
-  const options = { temperature: 1, tolerance, slack: 0, tell };
+  const trained = { decoder: model.decoder, forward: 'loss' as const };
+  const options = { temperature: 1, tolerance, slack: 0, trained, tell };
   const learned = sequences.map((sequence, i) => ({ ...sequence, ...runs[i]! }));
   const gradients = holdGradients(plain, learned, slopes, optimizer.gradients, options);
   return [{ comparisons: [...comparisons, ...gradients] }];

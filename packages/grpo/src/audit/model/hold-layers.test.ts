@@ -1,0 +1,141 @@
+import { type DType, tensor, tidy } from '@grpo/torch';
+import { expect, it } from 'vitest';
+import { Decoder, type DecoderConfig } from '../../models/index.js';
+import { Weights } from '../../models/weights.js';
+import { fixtureModel } from '../../step/step.test.helper.js';
+import type { Comparison } from '../../trace/index.js';
+import { eachGradient } from '../plain/plain-gradient.js';
+import { hiddenOf, promptsOf } from '../plain/plain-model.test.helper.js';
+import type { PlainSequence } from '../plain/plain-pass.js';
+import { worstByQuantity } from '../worst.js';
+import { holdLayer } from './hold-layers.js';
+import { packPasses, rowsOf, sumsOf } from './pass-packing.js';
+import { runPlain, slopedPasses } from './plain-run.js';
+import { rawModel } from './raw-model.js';
+import { toleranceOf } from './tolerance.js';
+
+/** Two completions of one prompt, and one of another. */
+function causalSequences(name: string): PlainSequence[] {
+  const ids = promptsOf(`models/${name}`).filter(({ length }) => length > 6);
+  const [one, other] = [ids[0]!, ids.at(-1)!];
+  return [
+    { prompt: one.slice(0, 3), completion: one.slice(3) },
+    { prompt: one.slice(0, 3), completion: other.slice(1, 5) },
+    { prompt: other.slice(0, 2), completion: other.slice(2) },
+  ];
+}
+
+/** Compares the layers of a model of which the decoder that trains takes these settings for its own. */
+function compared(
+  name: string,
+  sick: (config: DecoderConfig) => Partial<DecoderConfig> = () => ({}),
+  dtype: DType = 'bfloat16',
+  sequences = causalSequences(name),
+): Comparison[] {
+  const model = fixtureModel(name, dtype);
+  const { config, parameters } = model.decoder;
+  const plain = rawModel(model, model.decoder, { lora: { rank: 8 } } as never);
+  return tidy(() => {
+    const decoder = new Decoder(new Weights({ ...config, ...sick(config) }, parameters));
+    const options = { temperature: 1, tell: () => {} };
+    const runs = runPlain(plain, sequences, options).map((run, i) => ({ ...sequences[i]!, ...run }));
+    const slopes = sequences.map(({ completion: { length } }, i) => ({
+      logprobs: Float64Array.from({ length }, (_, t) => Math.cos(7 * i + 3 * t)),
+      entropies: new Float64Array(length),
+    }));
+    const found: Comparison[] = [];
+    const held = {
+      ...{ model: plain, decoder, packing: packPasses(runs) },
+      ...{ forward: 'old log-probs' as const, tolerance: toleranceOf(dtype) },
+    };
+    eachGradient(
+      plain,
+      slopedPasses(runs, slopes),
+      1,
+      () => {},
+      () => {},
+      (pass) => void found.push(...holdLayer(pass, held)),
+    );
+    return worstByQuantity(found);
+  });
+}
+
+const apart = (comparisons: readonly Comparison[]) =>
+  comparisons.filter(({ deviation, bound }) => !(deviation <= bound)).map(({ quantity }) => quantity);
+
+const QUANTITIES = ['output', 'gradient'].flatMap((of) =>
+  ['distance to', 'share of'].map((what) => `layer's ${what} the plain ${of}`),
+);
+
+it.each([
+  ...['gpt2', 'llama3', 'qwen2', 'qwen3', 'mistral', 'gemma2', 'gemma3', 'smollm3', 'phi3', 'olmo2'],
+  'granite',
+])('%s: each layer is the plain one in bfloat16', (name) => {
+  const comparisons = compared(name);
+  expect(comparisons.map(({ quantity }) => quantity).sort()).toEqual(QUANTITIES.toSorted());
+  expect(apart(comparisons)).toEqual([]);
+});
+
+it.each(['llada', 'dream', 'a2d-qwen2'])('%s: so is each that sees both ways', (name) => {
+  const comparisons = compared(name, undefined, 'bfloat16', hiddenOf(name));
+  expect(comparisons).toHaveLength(QUANTITIES.length);
+  expect(apart(comparisons)).toEqual([]);
+});
+
+it('compares nothing in full precision', () => {
+  expect(compared('llama3', undefined, 'float32')).toEqual([]);
+});
+
+/** What the layers of the one that trains take for theirs, and the first quantity that tells it. */
+const SICK: [string, string, (config: DecoderConfig) => Partial<DecoderConfig>, string][] = [
+  [
+    'scores that are a tenth too large',
+    'llama3',
+    ({ attentionScale }) => ({ attentionScale: attentionScale * 1.1 }),
+    "layer's distance to the plain gradient",
+  ],
+  [
+    'residuals that are a twentieth too large',
+    'granite',
+    ({ residualScale }) => ({ residualScale: residualScale * 1.05 }),
+    "layer's share of the plain output",
+  ],
+  ['another activation', 'gemma2', () => ({ activation: 'silu' }), "layer's distance to the plain gradient"],
+  [
+    'a window that is too short',
+    'mistral',
+    ({ attention }) => ({ attention: attention.map((one) => ({ ...one, window: 2 })) }),
+    "layer's distance to the plain output",
+  ],
+  ['an ε that is too large', 'qwen3', () => ({ normEps: 0.1 }), "layer's distance to the plain output"],
+];
+
+it.each(SICK)('tells %s', (_, name, sick, quantity) => {
+  expect(apart(compared(name, sick))).toContain(quantity);
+});
+
+it('packs a prompt once for its completions', () => {
+  const sequences = causalSequences('llama3');
+  const { segments, pieces } = packPasses(
+    sequences.map((one) => ({
+      ...one,
+      passes: [{ input: [...one.prompt, ...one.completion.slice(0, -1)] } as never],
+    })),
+  );
+  const [one, two, three] = sequences as [PlainSequence, PlainSequence, PlainSequence];
+  expect(segments).toEqual([
+    { ids: one.prompt },
+    { ids: one.completion.slice(0, -1), parent: 0 },
+    { ids: two.completion.slice(0, -1), parent: 0 },
+    { ids: [...three.prompt, ...three.completion.slice(0, -1)] },
+  ]);
+  tidy(() => {
+    const packing = { segments, pieces };
+    const ids = sequences.map(({ prompt, completion }) => [...prompt, ...completion.slice(0, -1)]);
+    const values = ids.map((own) => tensor(own, [own.length, 1], { dtype: 'float32' }));
+    const all = segments.flatMap((segment) => segment.ids);
+    expect(rowsOf(packing, values).toNumbers()).toEqual(all);
+    const shared = one.prompt.length;
+    expect(sumsOf(packing, values).toNumbers()).toEqual(all.map((id, i) => (i < shared ? 2 * id : id)));
+  });
+});

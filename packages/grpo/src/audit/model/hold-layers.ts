@@ -1,0 +1,155 @@
+import { grad, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { type Decoder, packSegments } from '../../models/index.js';
+import type { Comparison, HandOver } from '../../trace/index.js';
+import { type LayerPass, layerGradients } from '../plain/plain-gradient.js';
+import { layerOutput, layerTensors } from '../plain/plain-layer.js';
+import type { PlainModel } from '../plain/plain-model.js';
+import { type Pair, worstOf } from '../worst.js';
+import { type PassPacking, rowsOf, sumsOf } from './pass-packing.js';
+import { ROUNDED_AT } from './rounding.js';
+import type { Tolerance } from './tolerance.js';
+
+/** What each layer is held with. */
+export interface LayerOptions {
+  /** The plain path's. */
+  model: PlainModel;
+  /** The decoder that trains. */
+  decoder: Decoder;
+  packing: PassPacking;
+  /** The hand-over that outputs belong to. */
+  forward: HandOver;
+  tolerance: Tolerance;
+}
+
+/**
+ * Holds a layer by itself to the plain one: both take the inputs and the slopes that the plain path has there. What one
+ * layer rounds is little, however far all of them together move what the model gives.
+ *
+ * @returns nothing in full precision, where the model as a whole tells as much
+ */
+export function holdLayer(pass: LayerPass, options: LayerOptions): Comparison[] {
+  const { layer: allowed, roundings } = options.tolerance;
+  if (!allowed) return [];
+  return tidy(() => {
+    const plain = plainParts(options.packing, pass);
+    const found = compareParts(trainerParts(pass, options), plain);
+    const own = plain.map(({ norm, whole = 0 }) => ({
+      distance: allowed.distance + relative(ROUNDING * whole, norm),
+      share: allowed.share,
+    }));
+    const isNear = found.every(
+      ({ distance, share }, i) => distance <= own[i]!.distance && Math.abs(share - 1) <= own[i]!.share,
+    );
+    const rounded = isNear
+      ? []
+      : ROUNDED_AT.map((at) => compareParts(roundedParts(at, pass, options), plain));
+    const besides = (i: number, of: (one: Apart) => number) =>
+      roundings * Math.max(0, ...rounded.map((parts) => of(parts[i]!)));
+    return plain.flatMap(({ name, of }, i) => {
+      const { distance, share } = found[i]!;
+      const place = { tensor: name ?? `layer ${pass.layer + 1}` };
+      const pairs: [string, Pair][] = [
+        [
+          'distance to',
+          {
+            ...{ found: distance, plain: 0, ...place },
+            bound: own[i]!.distance + besides(i, (one) => one.distance),
+          },
+        ],
+        [
+          'share of',
+          {
+            ...{ found: share, plain: 1, ...place },
+            bound: own[i]!.share + besides(i, (one) => Math.abs(one.share - 1)),
+          },
+        ],
+      ];
+      return pairs.flatMap(([quantity, pair]) =>
+        worstOf(of === 'output' ? options.forward : 'gradient', `layer's ${quantity} the plain ${of}`, [
+          pair,
+        ]),
+      );
+    });
+  });
+}
+
+/** Half precision rounds a number by at most this share of it, and a sum twice. */
+const ROUNDING = 2 ** -8;
+
+/** A part of what a layer gives, as the plain path has it. */
+interface PlainPart {
+  /** Of the tensor whose gradient it is. */
+  name?: string;
+  of: 'output' | 'gradient';
+  value: Tensor;
+  norm: number;
+  /** Norm of the number that is rounded, where this is what the layer adds to it. */
+  whole?: number;
+}
+
+/** Output, slopes in the input, and gradients of a layer: of the first two what the layer adds to what is there. */
+function plainParts(packing: PassPacking, pass: LayerPass): PlainPart[] {
+  return noGrad(() => {
+    const [x, y] = [pass.inputs, pass.outputs].map((of) => rowsOf(packing, of)) as [Tensor, Tensor];
+    const [above, below] = [pass.slopes, pass.before].map((of) => sumsOf(packing, of)) as [Tensor, Tensor];
+    const part = (of: PlainPart['of'], value: Tensor) => ({ of, value, norm: normOf(value) });
+    return [
+      { ...part('output', y.sub(x)), whole: normOf(y) },
+      { ...part('gradient', below.sub(above)), whole: normOf(below) },
+      ...[...pass.gradients].map(([name, value]) => ({ name, ...part('gradient', value) })),
+    ];
+  });
+}
+
+/** The same parts by the layer that trains. */
+function trainerParts(
+  { layer, inputs, slopes, gradients }: LayerPass,
+  { decoder, packing }: LayerOptions,
+): Tensor[] {
+  const { config, device, dtype, trainable } = decoder;
+  const [x, above] = noGrad(() => [rowsOf(packing, inputs).to(dtype), sumsOf(packing, slopes).to(dtype)]) as [
+    Tensor,
+    Tensor,
+  ];
+  x.requiresGrad = true;
+  const tokens = packSegments(packing.segments, config, device);
+  const y = decoder.layer(layer, x, decoder.rotationsAt(tokens), tokens.attend);
+  const trained = [...gradients.keys()].map((name) => trainable.get(name)!);
+  const [below, ...own] = grad([y], [x, ...trained], [above]);
+  return noGrad(() => {
+    const added = (sum: Tensor, to: Tensor) => sum.to('float32').sub(to.to('float32'));
+    return [added(y, x), added(below!, above), ...own.map((one) => one!.to('float32'))];
+  });
+}
+
+/** The same parts by the plain layer when it rounds. */
+function roundedParts(roundsAt: number, pass: LayerPass, { model, packing }: LayerOptions): Tensor[] {
+  const { layer, inputs, slopes } = pass;
+  const rounding = { ...model, roundsAt };
+  const tensors = layerTensors(rounding, layer);
+  const outputs = noGrad(() => inputs.map((x) => tidy(() => layerOutput(tensors, layer, x))));
+  const back = layerGradients(rounding, layer, inputs, slopes);
+  return plainParts(packing, { ...pass, outputs, ...back }).map(({ value }) => value);
+}
+
+/** How a part lies to the plain one, by the norm of this: their distance, and the length along it. */
+interface Apart {
+  distance: number;
+  share: number;
+}
+
+const compareParts = (values: readonly Tensor[], plain: readonly PlainPart[]): Apart[] =>
+  plain.map(({ value, norm }, i) =>
+    noGrad(() =>
+      tidy(() => {
+        const off = values[i]!.sub(value);
+        const along = off.mul(value).sum().item();
+        return { distance: relative(normOf(off), norm), share: 1 + relative(along, norm ** 2) };
+      }),
+    ),
+  );
+
+/** Nothing of nothing is nothing. */
+const relative = (x: number, norm: number): number => (x === 0 ? 0 : x / norm);
+
+const normOf = (x: Tensor): number => noGrad(() => tidy(() => Math.sqrt(x.mul(x).sum().item())));
