@@ -42,7 +42,7 @@ export function holdGradients(
   const layers: Comparison[] = [];
   const packing = packPasses(sequences);
   const takeLayer = (pass: LayerPass) =>
-    void layers.push(...holdLayer(pass, { ...trained, model, packing, tolerance }));
+    void layers.push(...holdLayer(pass, { ...trained, model, packing, tolerance, tell }));
   const take = (name: string, plain: Tensor, start: number) => {
     const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
     measured.set(name, joined(measured.get(name), norms));

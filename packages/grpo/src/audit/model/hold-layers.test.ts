@@ -46,7 +46,7 @@ function compared(
     const found: Comparison[] = [];
     const held = {
       ...{ model: plain, decoder, packing: packPasses(runs) },
-      ...{ forward: 'old log-probs' as const, tolerance: toleranceOf(dtype) },
+      ...{ forward: 'old log-probs' as const, tolerance: toleranceOf(dtype), tell: () => {} },
     };
     eachGradient(
       plain,

@@ -6,7 +6,7 @@ import { layerOutput, layerTensors } from '../plain/plain-layer.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { type PassPacking, rowsOf, sumsOf } from './pass-packing.js';
-import { ROUNDED_AT } from './rounding.js';
+import { ROUNDED_AT, widened } from './rounding.js';
 import type { Tolerance } from './tolerance.js';
 
 /** What each layer is held with. */
@@ -19,6 +19,8 @@ export interface LayerOptions {
   /** The hand-over that outputs belong to. */
   forward: HandOver;
   tolerance: Tolerance;
+  /** To be called between the parts. */
+  tell(): void;
 }
 
 /**
@@ -33,43 +35,26 @@ export function holdLayer(pass: LayerPass, options: LayerOptions): Comparison[] 
   return tidy(() => {
     const plain = plainParts(options.packing, pass);
     const found = compareParts(trainerParts(pass, options), plain);
-    const own = plain.map(({ norm, whole = 0 }) => ({
-      distance: allowed.distance + relative(ROUNDING * whole, norm),
-      share: allowed.share,
-    }));
-    const isNear = found.every(
-      ({ distance, share }, i) => distance <= own[i]!.distance && Math.abs(share - 1) <= own[i]!.share,
+    let known: Apart[][] | undefined;
+    const rounded = () => (known ??= ROUNDED_AT.map((at) => compareRounded(at, pass, options, plain)));
+    return widened(roundings, (besides) =>
+      plain.flatMap(({ name: tensor = `layer ${pass.layer + 1}`, of, norm, whole = 0 }, i) => {
+        const { distance, share } = found[i]!;
+        const handOver = of === 'output' ? options.forward : 'gradient';
+        const held = (what: string, pair: Pair, moved: (one: Apart) => number) => {
+          const most = () => Math.max(...rounded().map((parts) => moved(parts[i]!)));
+          const bound = pair.bound + besides(most);
+          return worstOf(handOver, `layer's ${what} the plain ${of}`, [{ ...pair, bound, tensor }]);
+        };
+        const far = allowed.distance + relative(ROUNDING * whole, norm);
+        return [
+          ...held('distance to', { found: distance, plain: 0, bound: far }, (one) => one.distance),
+          ...held('share of', { found: share, plain: 1, bound: allowed.share }, (one) =>
+            Math.abs(one.share - 1),
+          ),
+        ];
+      }),
     );
-    const rounded = isNear
-      ? []
-      : ROUNDED_AT.map((at) => compareParts(roundedParts(at, pass, options), plain));
-    const besides = (i: number, of: (one: Apart) => number) =>
-      roundings * Math.max(0, ...rounded.map((parts) => of(parts[i]!)));
-    return plain.flatMap(({ name, of }, i) => {
-      const { distance, share } = found[i]!;
-      const place = { tensor: name ?? `layer ${pass.layer + 1}` };
-      const pairs: [string, Pair][] = [
-        [
-          'distance to',
-          {
-            ...{ found: distance, plain: 0, ...place },
-            bound: own[i]!.distance + besides(i, (one) => one.distance),
-          },
-        ],
-        [
-          'share of',
-          {
-            ...{ found: share, plain: 1, ...place },
-            bound: own[i]!.share + besides(i, (one) => Math.abs(one.share - 1)),
-          },
-        ],
-      ];
-      return pairs.flatMap(([quantity, pair]) =>
-        worstOf(of === 'output' ? options.forward : 'gradient', `layer's ${quantity} the plain ${of}`, [
-          pair,
-        ]),
-      );
-    });
   });
 }
 
@@ -122,14 +107,26 @@ function trainerParts(
   });
 }
 
-/** The same parts by the plain layer when it rounds. */
-function roundedParts(roundsAt: number, pass: LayerPass, { model, packing }: LayerOptions): Tensor[] {
+/** Compares the same parts by the plain layer when it rounds. */
+function compareRounded(
+  roundsAt: number,
+  pass: LayerPass,
+  { model, packing, tell }: LayerOptions,
+  plain: readonly PlainPart[],
+): Apart[] {
+  tell();
   const { layer, inputs, slopes } = pass;
   const rounding = { ...model, roundsAt };
-  const tensors = layerTensors(rounding, layer);
-  const outputs = noGrad(() => inputs.map((x) => tidy(() => layerOutput(tensors, layer, x))));
-  const back = layerGradients(rounding, layer, inputs, slopes);
-  return plainParts(packing, { ...pass, outputs, ...back }).map(({ value }) => value);
+  return tidy(() => {
+    const tensors = layerTensors(rounding, layer);
+    const outputs = noGrad(() => inputs.map((x) => tidy(() => layerOutput(tensors, layer, x))));
+    const back = layerGradients(rounding, layer, inputs, slopes);
+    const parts = plainParts(packing, { ...pass, outputs, ...back });
+    return compareParts(
+      parts.map(({ value }) => value),
+      plain,
+    );
+  });
 }
 
 /** How a part lies to the plain one, by the norm of this: their distance, and the length along it. */

@@ -1,7 +1,7 @@
 /**
  * How far two right computations of a step lie apart, by the number type of the weights. Measured over all families, with
- * and without adapters, the bounds are 60 and more times the worst rounding in float32, and 3 times in half precision: a
- * fault that is smaller there cannot be told from rounding.
+ * and without adapters, the bounds are 60 and more times the worst rounding in float32, and 3 times in half precision: of
+ * a whole model a fault that is smaller there cannot be told from rounding, of one layer it can.
  */
 import type { DType } from '@grpo/torch';
 
