@@ -92,7 +92,7 @@ const SICK: [string, string, (config: DecoderConfig) => Partial<DecoderConfig>, 
     'scores that are a tenth too large',
     'llama3',
     ({ attentionScale }) => ({ attentionScale: attentionScale * 1.1 }),
-    "layer's distance to the plain gradient",
+    "layer's share of the plain gradient",
   ],
   [
     'residuals that are a twentieth too large',

@@ -37,7 +37,7 @@ export function holdLayer(pass: LayerPass, options: LayerOptions): Comparison[] 
     const found = compareParts(trainerParts(pass, options), plain);
     let known: Apart[][] | undefined;
     const rounded = () => (known ??= ROUNDED_AT.map((at) => compareRounded(at, pass, options, plain)));
-    return widened(roundings, (besides) =>
+    return widened(1, (besides) =>
       plain.flatMap(({ name: tensor = `layer ${pass.layer + 1}`, of, norm, whole = 0 }, i) => {
         const { distance, share } = found[i]!;
         const handOver = of === 'output' ? options.forward : 'gradient';
@@ -47,16 +47,25 @@ export function holdLayer(pass: LayerPass, options: LayerOptions): Comparison[] 
           return worstOf(handOver, `layer's ${what} the plain ${of}`, [{ ...pair, bound, tensor }]);
         };
         const far = allowed.distance + relative(ROUNDING * whole, norm);
+        const along = (one: Apart) => Math.abs(one.share - 1);
         return [
-          ...held('distance to', { found: distance, plain: 0, bound: far }, (one) => one.distance),
-          ...held('share of', { found: share, plain: 1, bound: allowed.share }, (one) =>
-            Math.abs(one.share - 1),
+          ...held(
+            'distance to',
+            { found: distance, plain: 0, bound: far },
+            (one) => roundings * one.distance + (ALONG - roundings) * along(one),
           ),
+          ...held('share of', { found: share, plain: 1, bound: allowed.share }, (one) => ALONG * along(one)),
         ];
       }),
     );
   });
 }
+
+/**
+ * Times as far as rounding moves a share, which is one number, and five ways to round it may all be near: so many times
+ * the farthest are exceeded once in 50,000. A distance is of many numbers, unless all is along the plain one.
+ */
+const ALONG = 8;
 
 /** Half precision rounds a number by at most this share of it, and a sum twice. */
 const ROUNDING = 2 ** -8;
@@ -115,13 +124,17 @@ function compareRounded(
   plain: readonly PlainPart[],
 ): Apart[] {
   tell();
-  const { layer, inputs, slopes } = pass;
+  const { layer } = pass;
   const rounding = { ...model, roundsAt };
   return tidy(() => {
     const tensors = layerTensors(rounding, layer);
+    const [inputs, slopes] = [pass.inputs, pass.slopes].map((of) => of.map((x) => tensors.rounded(x))) as [
+      Tensor[],
+      Tensor[],
+    ];
     const outputs = noGrad(() => inputs.map((x) => tidy(() => layerOutput(tensors, layer, x))));
     const back = layerGradients(rounding, layer, inputs, slopes);
-    const parts = plainParts(packing, { ...pass, outputs, ...back });
+    const parts = plainParts(packing, { layer, inputs, outputs, slopes, ...back });
     return compareParts(
       parts.map(({ value }) => value),
       plain,
