@@ -1,4 +1,4 @@
-import { grad, noGrad, type Tensor, tidy } from '@grpo/torch';
+import { cat, grad, noGrad, type Tensor, tidy, zeros } from '@grpo/torch';
 import { type Decoder, packSegments } from '../../models/index.js';
 import type { Comparison, HandOver } from '../../trace/index.js';
 import { type LayerPass, layerGradients } from '../plain/plain-gradient.js';
@@ -117,17 +117,25 @@ function trainerParts(
   { decoder, packing }: LayerOptions,
 ): Tensor[] {
   const { config, device, dtype, trainable } = decoder;
-  const [x, above] = noGrad(() => [rowsOf(packing, inputs).to(dtype), sumsOf(packing, slopes).to(dtype)]) as [
+  // Rows as training has them: each number of rows may be compiled, and kept.
+  const tokens = packSegments(packing.segments, config, device, dtype);
+  const padded = (rows: Tensor) => {
+    const [count, width] = rows.shape as [number, number];
+    const rest = tokens.ids_N.numel - count;
+    return (rest > 0 ? cat([rows, zeros([rest, width], { device })]) : rows).to(dtype);
+  };
+  const [x, above] = noGrad(() => [rowsOf(packing, inputs), sumsOf(packing, slopes)].map(padded)) as [
     Tensor,
     Tensor,
   ];
   x.requiresGrad = true;
-  const tokens = packSegments(packing.segments, config, device);
   const y = decoder.layer(layer, x, decoder.rotationsAt(tokens), tokens.attend);
   const trained = [...gradients.keys()].map((name) => trainable.get(name)!);
   const [below, ...own] = grad([y], [x, ...trained], [above]);
   return noGrad(() => {
-    const added = (sum: Tensor, to: Tensor) => sum.to('float32').sub(to.to('float32'));
+    const count = packing.pieces.reduce((sum, { length }) => sum + length, 0);
+    const added = (total: Tensor, to: Tensor) =>
+      total.to('float32').sub(to.to('float32')).narrow(0, 0, count);
     return [added(y, x), added(below!, above), ...own.map((one) => one!.to('float32'))];
   });
 }
