@@ -155,7 +155,8 @@ describe('the typed operators, on any libtorch', () => {
       const q = ones([1, 1, 2, 4]);
       const before = torch.memory().tensors;
       scaledDotProductAttention(q, q, q).dispose();
-      expect(torch.memory().tensors).toBe(before);
+      // The collector may take those of other tests meanwhile.
+      expect(torch.memory().tensors).toBeLessThanOrEqual(before);
     });
   });
 });
