@@ -25,7 +25,7 @@ function causalSequences(name: string): PlainSequence[] {
   ];
 }
 
-/** Compares the layers of a model of which the decoder that trains takes these settings for its own. */
+/** Compares the layers of a model. Its decoder that trains takes the given settings for its own. */
 function compared(
   name: string,
   sick: (config: DecoderConfig) => Partial<DecoderConfig> = () => ({}),
@@ -95,7 +95,7 @@ it('compares nothing in full precision', () => {
   expect(compared('llama3', undefined, 'float32')).toEqual([]);
 });
 
-/** What the layers of the one that trains take for theirs, and the first quantity that tells it. */
+/** Settings that the trained layers take for theirs, and a quantity that tells it. */
 const SICK: [string, string, (config: DecoderConfig) => Partial<DecoderConfig>, string][] = [
   [
     'scores that are a tenth too large',

@@ -9,7 +9,7 @@ import { type PassPacking, rowsOf, sumsOf } from './pass-packing.js';
 import { ROUNDED_AT, widened } from './rounding.js';
 import type { Tolerance } from './tolerance.js';
 
-/** What each layer is held with. */
+/** The two models that are compared, and how. */
 export interface LayerOptions {
   /** The plain path's. */
   model: PlainModel;
@@ -63,8 +63,9 @@ export function holdLayer(whole: LayerPass, options: LayerOptions): Comparison[]
 }
 
 /**
- * Times as far as rounding moves a share, which is one number, and five ways to round it may all be near: so many times
- * the farthest are exceeded once in 50,000. A distance is of many numbers, unless all is along the plain one.
+ * Times as far as rounding moves a share. It is one number, so that all five ways to round may move it little by chance: an
+ * error of the same normal distribution exceeds eight times the farthest of them once in 17,000 times. A distance is the
+ * sum of many numbers, unless all of it lies along the plain one.
  */
 const ALONG = 8;
 
@@ -82,13 +83,13 @@ function sureGradients(
   if (config.norm !== 'layer') return gradients;
   const { attentionNorm, attentionAfterNorm, mlpNorm, mlpAfterNorm } = layers[layer]!;
   const norms = [attentionNorm, attentionAfterNorm, mlpNorm, mlpAfterNorm];
-  const unsure = new Set(norms.flatMap((norm) => (norm ? [norm.weight, norm.bias] : [])));
-  return new Map([...gradients].filter(([name]) => !unsure.has(trainable.get(name) ?? null)));
+  const unsure = norms.flatMap((norm) => (norm ? [norm.weight, norm.bias] : []));
+  return new Map([...gradients].filter(([name]) => !unsure.includes(trainable.get(name)!)));
 }
 
 /** A part of what a layer gives, as the plain path has it. */
 interface PlainPart {
-  /** Of the tensor whose gradient it is. */
+  /** Name of the tensor whose gradient this is; undefined for output and slopes. */
   name?: string;
   of: 'output' | 'gradient';
   value: Tensor;

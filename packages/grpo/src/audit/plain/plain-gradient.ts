@@ -17,16 +17,16 @@ import type { PlainTensors } from './plain-tensors.js';
  */
 export type TakeGradient = (name: string, gradient: Tensor, start: number) => void;
 
-/** A layer on the way back: what it takes and gives in each pass, `[L, D]`, and the slopes of the loss in these. */
+/** A layer of the backward pass: its inputs and outputs in each pass, `[L, D]`, and the slopes of the loss. */
 export interface LayerPass {
   layer: number;
   inputs: readonly Tensor[];
   outputs: readonly Tensor[];
-  /** In the outputs. */
+  /** Slopes in the outputs. */
   slopes: readonly Tensor[];
-  /** In the inputs. */
+  /** Slopes in the inputs. */
   before: readonly Tensor[];
-  /** Of the layer's trained tensors, by name. */
+  /** Gradients of the layer's trained tensors, by name. */
   gradients: ReadonlyMap<string, Tensor>;
 }
 
@@ -111,7 +111,7 @@ export function eachGradient(
   });
 }
 
-/** What the slopes in the outputs of a layer, `[L, D]` of each pass, make of it: those in its inputs and in its tensors. */
+/** Slopes in the inputs of a layer and in its tensors, from those in its outputs, `[L, D]` of each pass. */
 export function layerGradients(
   model: PlainModel,
   layer: number,
