@@ -41,7 +41,7 @@ describe('gradients agree with finite differences', () => {
 
   it('layer norm and RMS norm', () => {
     checkGradients(
-      (x, w, b) => weigh(torch.rmsNorm(torch.layerNorm(x, [4], w, b), w, 1e-5)),
+      (x, w, b) => weigh(torch.rmsNorm(torch.layerNorm(x, w, b, 1e-5), w, 1e-5)),
       numbers([3, 4], 1),
       numbers([4], 2),
       numbers([4], 3),

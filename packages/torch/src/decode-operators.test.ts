@@ -297,10 +297,10 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
         const [sum, normed] = onAnyThreads(() => addNorm(x, added, weight, shift, 1e-3));
         const expected = added ? x.add(added) : x;
         expect(Buffer.compare(sum!.toBytes(), expected.toBytes())).toBe(0);
-        // Libtorch's norms in bfloat16 may round on the way.
-        const [row, factors] = [expected.to('float32'), weight.to('float32')];
+        // In float64 norms are those of libtorch.
+        const [row, factors] = [expected.to('float64'), weight.to('float64')];
         const norm = shift
-          ? torch.layerNorm(row, [width], factors, shift.to('float32'), 1e-3)
+          ? torch.layerNorm(row, factors, shift.to('float64'), 1e-3)
           : torch.rmsNorm(row, factors, 1e-3);
         expect(distance(normed!, norm)).toBeLessThan(dtype === 'float32' ? 1e-5 : 2 ** -8);
       } // biome-ignore format: pairs
@@ -314,7 +314,7 @@ describe.each(['float32', 'bfloat16'] as const)('between products, in %s', (dtyp
       const wide = x.to('float32').add(delta.to('float32'), { alpha: 0.22 });
       const [sum, normed] = onAnyThreads(() => addNorm(x, delta, factors, null, 1e-3, { factor: 0.22 }));
       expect(Buffer.compare(sum!.toBytes(), wide.to(dtype).toBytes())).toBe(0);
-      const norm = torch.rmsNorm(sum!.to('float32'), factors, 1e-3);
+      const norm = torch.rmsNorm(sum!.to('float64'), factors.to('float64'), 1e-3);
       expect(distance(normed!, norm)).toBeLessThan(dtype === 'float32' ? 1e-6 : 2 ** -8);
       const alone = addNorm(x, delta, null, null, 1e-3, { factor: 0.22 });
       for (const found of alone) expect(Buffer.compare(found.toBytes(), sum!.toBytes())).toBe(0);

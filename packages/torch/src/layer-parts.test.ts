@@ -8,6 +8,7 @@ import {
   gelu,
   getThreads,
   grad,
+  layerNorm,
   manualSeed,
   noGrad,
   rmsNorm,
@@ -76,6 +77,16 @@ function hold(part: Part, formula: Part, values: readonly Tensor[], bounds: [val
 const plainRms = (eps: number) => (x: Tensor, weight: Tensor) =>
   x.div(x.mul(x).meanDim([-1], true).add(eps).sqrt()).mul(weight);
 
+function plainLayerNorm(eps: number): Part {
+  return (x, weight, bias) => {
+    const off = x!.sub(x!.meanDim([-1], true));
+    return off
+      .div(off.mul(off).meanDim([-1], true).add(eps).sqrt())
+      .mul(weight!)
+      .add(bias!);
+  };
+}
+
 function plainTurn(x: Tensor, cos: Tensor, sin: Tensor): Tensor {
   const pairs = cos.size(-1);
   const [a, b] = [x.narrow(2, 0, pairs), x.narrow(2, pairs, pairs)];
@@ -102,6 +113,26 @@ describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
         const [x, weight] = [random(rows, width).to(dtype), random(width).to(dtype)];
         hold((a, w) => rmsNorm(a, w, 1e-2), plainRms(1e-2), [x, weight], [value, slope]);
         hold((a, w) => rmsNorm(a, w, 1e-6), plainRms(1e-6), [x.mul(1e-4), weight], [value, slope]);
+      });
+    });
+
+    it.each([
+      [1, 3],
+      [5, 8],
+      [3, 50],
+      [200, 130],
+      [3000, 70],
+      [70, 896],
+    ])('layer norm of [%d, %d] is its formula, with its gradients', (rows, width) => {
+      tidy(() => {
+        const [weight, bias] = [random(width).to(dtype), random(width).to(dtype)];
+        hold((a, w, b) => layerNorm(a, w, b, 1e-2), plainLayerNorm(1e-2), [random(rows, width).to(dtype), weight, bias], [value, slope]); // biome-ignore format: a call
+        // Far from 0 the mean is rounded to a step of its own, and a mean of squares less the mean's would be to 60 of them.
+        const far = 60 * (dtype === 'float64' ? 2 ** -53 : 2 ** -24);
+        hold((a, w, b) => layerNorm(a, w, b, 1e-2), plainLayerNorm(1e-2), [random(rows, width).add(60).to(dtype), weight, bias], [value + far, slope + far]); // biome-ignore format: a call
+        const wide = dtype === 'bfloat16' ? 'float32' : dtype;
+        const values = [random(rows, width).to(dtype), weight.to(wide), bias.to(wide)];
+        hold((a, w, b) => layerNorm(a, w, b, 1e-6), plainLayerNorm(1e-6), values, [value, slope]);
       });
     });
 
@@ -178,6 +209,7 @@ describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
       x.requiresGrad = true;
       const angle = random(2, 1, 2);
       const parts: Part[] = [
+        (a) => layerNorm(a, random(8), random(8), 1e-6),
         (a) => rmsNorm(a, random(8), 1e-6),
         (a) => rotate(a.view([2, 2, 4]), angle, angle),
         (a) => gatedActivation(a, null, 'silu'),
@@ -195,6 +227,8 @@ describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
       expect(() => rmsNorm(x, random(4), 1e-6)).toThrow(
         /weight must be as long as the input's last dimension/,
       );
+      expect(() => layerNorm(x, random(8), random(4), 1e-6)).toThrow(/bias must be as long as/);
+      expect(() => layerNorm(x, random(8), random(8).to('bfloat16'), 1e-6)).toThrow(/bias must be Float as/);
       expect(() => rotate(x, x, x)).toThrow(/input is \[N, heads, width\]/);
       expect(() => rotate(random(2, 1, 4), random(2, 1, 3), random(2, 1, 3))).toThrow(/cos and sin are/);
       expect(() => gatedActivation(x, random(2, 4), 'silu')).toThrow(/up must be Float \[2, 8\]/);

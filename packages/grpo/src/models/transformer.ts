@@ -136,8 +136,7 @@ export abstract class Transformer {
   }
 
   protected norm(x: Tensor, { weight, bias }: Norm): Tensor {
-    const { normEps, norm } = this.config;
-    return norm === 'layer' ? layerNorm(x, [x.size(-1)], weight, bias, normEps) : this.#rms(x, weight);
+    return bias ? layerNorm(x, weight, bias, this.config.normEps) : this.#rms(x, weight);
   }
 
   /** Factor of an RMS norm by its weight: the sum with an offset is float32 where the weight is half precision. */

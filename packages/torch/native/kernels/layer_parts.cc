@@ -1,6 +1,7 @@
-// grpo::rms_norm, grpo::rotate and grpo::gated_activation: what lies between the products of a layer, forward and
-// backward each in one pass over CPU tensors of float32 or bfloat16, computed in float32 and rounded once. Others are
-// composed of libtorch's operators.
+// grpo::layer_norm, grpo::rms_norm, grpo::rotate and grpo::gated_activation: what lies between the products of a layer,
+// forward and backward each in one pass over CPU tensors of float32 or bfloat16, computed in float32 and rounded once
+// (libtorch's layer norm adds up the gradients of weight and bias in bfloat16). Others are composed of libtorch's
+// operators.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -17,11 +18,12 @@
 namespace grpo {
 namespace {
 
-struct RmsNorm {
-  const void *x, *weight, *gradient;
-  // One number for each row: written by the forward pass, read by the backward pass.
-  float* scales;
-  void *out, *weightGradient;
+// A layer norm, or without a bias an RMS norm.
+struct RowNorm {
+  const void *x, *weight, *bias, *gradient;
+  // One number for each row: written by the forward pass, read by the backward pass. An RMS norm has no means.
+  float *means, *scales;
+  void *out, *weightGradient, *biasGradient;
   int64_t rows, width;
   float eps;
 };
@@ -77,60 +79,92 @@ void forTypes(const at::Tensor& x, const at::Tensor& weight, const Body& body) {
            [&](auto kind) { weight.scalar_type() == at::kFloat ? body(kind, float()) : body(kind, decltype(kind)()); });
 }
 
-struct RmsNormFunction : torch::autograd::Function<RmsNormFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& factors, double eps) {
+struct NormFunction : torch::autograd::Function<NormFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& factors,
+                            const OptionalTensor& shift, double eps) {
     at::AutoDispatchBelowADInplaceOrView below;
     const auto x = input.contiguous(), weight = factors.contiguous();
+    const auto bias = shift ? shift->contiguous() : at::Tensor();
     const int64_t width = weight.size(0), rows = x.numel() / width;
-    auto scales = at::empty({rows}, x.options().dtype(at::kFloat)), out = at::empty_like(x);
-    const RmsNorm job{x.data_ptr(), weight.data_ptr(), nullptr, scales.data_ptr<float>(), out.data_ptr(), nullptr, rows,
-                      width,        float(eps)};
+    const auto one = x.options().dtype(at::kFloat);
+    auto scales = at::empty({rows}, one), means = shift ? at::empty({rows}, one) : at::Tensor();
+    auto out = at::empty_like(x);
+    auto job = jobOf(x, weight, means, scales);
+    job.bias = pointerTo(bias);
+    job.out = out.data_ptr();
+    job.eps = float(eps);
     forTypes(x, weight, [&](auto kind, auto factor) {
       overRows(job, rows, 2 * width, AT_LEVEL(normalize<decltype(kind), decltype(factor)>));
     });
-    context->save_for_backward({x, weight, scales});
+    context->save_for_backward({x, weight, means, scales});
     return out;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    refuseSecond("rms_norm");
     const auto saved = context->get_saved_variables();
-    const auto &x = saved[0], &weight = saved[1], &scales = saved[2];
+    const auto &x = saved[0], &weight = saved[1], &means = saved[2];
+    refuseSecond(means.defined() ? "layer_norm" : "rms_norm");
     const auto dy = gradients[0].contiguous();
-    const int64_t rows = scales.size(0), width = weight.size(0);
-    at::Tensor dx, dweight;
-    if (context->needs_input_grad(0)) dx = at::empty_like(x);
-    if (context->needs_input_grad(1)) dweight = at::empty_like(weight);
-    const RmsNorm job{x.data_ptr(),
-                      weight.data_ptr(),
-                      dy.data_ptr(),
-                      scales.data_ptr<float>(),
-                      dx.defined() ? dx.data_ptr() : nullptr,
-                      dweight.defined() ? dweight.data_ptr() : nullptr,
-                      rows,
-                      width,
-                      0};
+    const auto emptyFor = [&](size_t input, const at::Tensor& like) {
+      return context->needs_input_grad(input) ? at::empty_like(like) : at::Tensor();
+    };
+    auto dx = emptyFor(0, x), dweight = emptyFor(1, weight);
+    auto dbias = means.defined() ? emptyFor(2, weight) : at::Tensor();
+    auto job = jobOf(x, weight, means, saved[3]);
+    job.gradient = dy.data_ptr();
+    job.out = dx.defined() ? dx.data_ptr() : nullptr;
+    job.weightGradient = dweight.defined() ? dweight.data_ptr() : nullptr;
+    job.biasGradient = dbias.defined() ? dbias.data_ptr() : nullptr;
     forTypes(x, weight, [&](auto kind, auto factor) {
       using T = decltype(kind);
       using W = decltype(factor);
-      if (dx.defined()) overRows(job, rows, 2 * width, AT_LEVEL(normalizeBackward<T, W>));
-      if (!dweight.defined()) return;
+      if (dx.defined()) overRows(job, job.rows, 2 * job.width, AT_LEVEL(normalizeBackward<T, W>));
+      if (!dweight.defined() && !dbias.defined()) return;
       // A cache line of columns at a time.
       constexpr int64_t kColumns = 64;
-      const auto add = AT_LEVEL(weightGradient<T, W>);
-      at::parallel_for(0, (width + kColumns - 1) / kColumns, grainOf(rows * kColumns), [&](int64_t begin, int64_t end) {
-        add(job, begin * kColumns, std::min(width, end * kColumns));
-      });
+      const auto add = AT_LEVEL(factorGradients<T, W>);
+      at::parallel_for(
+          0, (job.width + kColumns - 1) / kColumns, grainOf(job.rows * kColumns),
+          [&](int64_t begin, int64_t end) { add(job, begin * kColumns, std::min(job.width, end * kColumns)); });
     });
-    return {dx, dweight, {}};
+    return {dx, dweight, dbias, {}};
+  }
+
+  static RowNorm jobOf(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& means,
+                       const at::Tensor& scales) {
+    RowNorm job{};
+    job.x = x.data_ptr();
+    job.weight = weight.data_ptr();
+    job.means = means.defined() ? means.data_ptr<float>() : nullptr;
+    job.scales = scales.data_ptr<float>();
+    job.rows = scales.size(0);
+    job.width = weight.size(0);
+    return job;
   }
 };
 
-at::Tensor rmsNorm(const at::Tensor& input, const at::Tensor& weight, double eps) {
-  TORCH_CHECK(input.dim() > 0 && weight.dim() == 1 && weight.size(0) == input.size(-1) && weight.size(0) > 0,
-              "weight must be as long as the input's last dimension, found ", weight.sizes(), " and ", input.sizes());
+void checkFactor(const char* name, const at::Tensor& factor, const at::Tensor& input) {
+  TORCH_CHECK(input.dim() > 0 && factor.dim() == 1 && factor.size(0) == input.size(-1) && factor.size(0) > 0, name,
+              " must be as long as the input's last dimension, found ", factor.sizes(), " and ", input.sizes());
+}
+
+bool isNormed(const at::Tensor& input, const at::Tensor& weight) {
   const bool known = weight.scalar_type() == input.scalar_type() || weight.scalar_type() == at::kFloat;
-  if (isServed(input) && isServed(weight) && known) return RmsNormFunction::apply(input, weight, eps);
+  return isServed(input) && isServed(weight) && known;
+}
+
+at::Tensor layerNorm(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias, double eps) {
+  checkFactor("weight", weight, input);
+  checkFactor("bias", bias, input);
+  TORCH_CHECK(bias.scalar_type() == weight.scalar_type(), "bias must be ", weight.scalar_type(),
+              " as the weight is, found ", bias.scalar_type());
+  if (isNormed(input, weight) && isServed(bias)) return NormFunction::apply(input, weight, bias, eps);
+  return at::layer_norm(input, {weight.size(0)}, weight, bias, eps);
+}
+
+at::Tensor rmsNorm(const at::Tensor& input, const at::Tensor& weight, double eps) {
+  checkFactor("weight", weight, input);
+  if (isNormed(input, weight)) return NormFunction::apply(input, weight, OptionalTensor(), eps);
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
   // One kernel on CUDA.
   const auto type = at::promote_types(input.scalar_type(), weight.scalar_type());
@@ -262,6 +296,8 @@ at::Tensor gatedActivation(const at::Tensor& gate, const OptionalTensor& factor,
 }  // namespace
 
 void registerLayerParts(torch::Library& library) {
+  library.def("layer_norm(Tensor input, Tensor weight, Tensor bias, float eps) -> Tensor");
+  library.impl("layer_norm", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(layerNorm)));
   library.def("rms_norm(Tensor input, Tensor weight, float eps) -> Tensor");
   library.impl("rms_norm", torch::dispatch(c10::DispatchKey::CompositeImplicitAutograd, TORCH_FN(rmsNorm)));
   library.def("rotate(Tensor input, Tensor cos, Tensor sin) -> Tensor");

@@ -1,65 +1,68 @@
 // What lies between the products of a layer, and its gradients, included by each_level.h.
 
-// y = x × scale × weight, of rows; scale is 1 / √(mean x² + ε).
+#include "row_norm.h"
+
 template <typename T, typename W>
-void normalize(const RmsNorm& job, int64_t begin, int64_t end) {
-  const auto* weight = static_cast<const W*>(job.weight);
+void normalize(const RowNorm& job, int64_t begin, int64_t end) {
+  const auto *weight = static_cast<const W*>(job.weight), *bias = static_cast<const W*>(job.bias);
   for (int64_t row = begin; row < end; ++row) {
-    const T* x = static_cast<const T*>(job.x) + row * job.width;
-    T* y = static_cast<T*>(job.out) + row * job.width;
-    Vector squares{};
-    eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
-      const Vector value = loadFirst(x + i, count);
-      squares += value * value;
-    });
-    const float scale = 1 / std::sqrt(sumOf(squares) / job.width + job.eps);
+    const int64_t at = row * job.width;
+    const auto [mean, scale] = normalizeRow(static_cast<const T*>(job.x) + at, weight, bias,
+                                            static_cast<T*>(job.out) + at, job.width, job.eps);
     job.scales[row] = scale;
-    eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
-      storeFirst(y + i, loadFirst(x + i, count) * scale * loadFirst(weight + i, count), count);
-    });
+    if (job.means) job.means[row] = mean;
   }
 }
 
-// dx = scale × (dy × weight − x × scale² × mean(dy × weight × x)), of rows.
+// dx = scale × (h − mean(h) − (x − mean) × scale² × mean(h × (x − mean))) where h = dy × weight, of rows. An RMS norm
+// takes neither mean off.
 template <typename T, typename W>
-void normalizeBackward(const RmsNorm& job, int64_t begin, int64_t end) {
+void normalizeBackward(const RowNorm& job, int64_t begin, int64_t end) {
   const auto* weight = static_cast<const W*>(job.weight);
   for (int64_t row = begin; row < end; ++row) {
     const T* x = static_cast<const T*>(job.x) + row * job.width;
     const T* dy = static_cast<const T*>(job.gradient) + row * job.width;
     T* dx = static_cast<T*>(job.out) + row * job.width;
-    Vector products{};
-    eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
-      products += loadFirst(dy + i, count) * loadFirst(weight + i, count) * loadFirst(x + i, count);
-    });
-    const float scale = job.scales[row], share = scale * scale * sumOf(products) / job.width;
+    const float mean = job.means ? job.means[row] : 0;
+    Vector products{}, total{};
     eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
       const Vector own = loadFirst(dy + i, count) * loadFirst(weight + i, count);
-      storeFirst(dx + i, scale * (own - share * loadFirst(x + i, count)), count);
+      products += own * (loadFirst(x + i, count) - mean);
+      total += own;
+    });
+    const float scale = job.scales[row], share = scale * scale * sumOf(products) / job.width;
+    const float level = job.means ? sumOf(total) / job.width : 0;
+    eachVector(job.width, [&](int64_t i, int64_t count) INLINED {
+      const Vector own = loadFirst(dy + i, count) * loadFirst(weight + i, count);
+      storeFirst(dx + i, scale * (own - level - share * (loadFirst(x + i, count) - mean)), count);
     });
   }
 }
 
-// dweight = Σ dy × x × scale over rows, of columns: one thread owns a column, so that sums do not depend on their
-// number.
+// dweight = Σ dy × (x − mean) × scale and dbias = Σ dy over rows, of columns: one thread owns a column, so that sums do
+// not depend on their number.
 template <typename T, typename W>
-void weightGradient(const RmsNorm& job, int64_t begin, int64_t end) {
+void factorGradients(const RowNorm& job, int64_t begin, int64_t end) {
   // Sums of sums round less than one long sum.
   constexpr int64_t SOME = 32;
-  auto* out = static_cast<W*>(job.weightGradient);
+  auto *weight = static_cast<W*>(job.weightGradient), *bias = static_cast<W*>(job.biasGradient);
   for (int64_t column = begin; column < end; column += LANES) {
     const int64_t count = std::min<int64_t>(LANES, end - column);
-    Vector total{};
+    Vector weights{}, biases{};
     for (int64_t first = 0; first < job.rows; first += SOME) {
-      Vector sum{};
+      Vector products{}, slopes{};
       for (int64_t row = first; row < std::min(job.rows, first + SOME); ++row) {
         const int64_t at = row * job.width + column;
-        sum += loadFirst(static_cast<const T*>(job.gradient) + at, count) *
-               loadFirst(static_cast<const T*>(job.x) + at, count) * job.scales[row];
+        const Vector dy = loadFirst(static_cast<const T*>(job.gradient) + at, count);
+        const float mean = job.means ? job.means[row] : 0;
+        products += dy * (loadFirst(static_cast<const T*>(job.x) + at, count) - mean) * job.scales[row];
+        slopes += dy;
       }
-      total += sum;
+      weights += products;
+      biases += slopes;
     }
-    storeFirst(out + column, total, count);
+    if (weight) storeFirst(weight + column, weights, count);
+    if (bias) storeFirst(bias + column, biases, count);
   }
 }
 

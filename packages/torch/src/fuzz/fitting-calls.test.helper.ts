@@ -119,6 +119,16 @@ const fit: Record<string, (world: World) => unknown[]> = {
     const options = { factor: random.pick([1, 0.2, Number.NaN]) };
     return [x, random.chance(0.5) ? x : null, weight, row(), 1e-6, options];
   },
+  layerNorm: ({ random }) => {
+    const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
+    const width = 1 + random.below(40);
+    const [x, type] = [
+      leaf(random, [random.below(4), width], dtype),
+      random.pick([dtype, 'float32'] as const),
+    ];
+    const [weight, bias] = [leaf(random, [width], type), leaf(random, [width], type)];
+    return [x, weight, bias, random.pick([1e-6, 0, Number.NaN])];
+  },
   rmsNorm: ({ random }) => {
     const dtype = random.pick(['float32', 'bfloat16', 'float64'] as const);
     const width = 1 + random.below(40);

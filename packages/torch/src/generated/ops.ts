@@ -280,8 +280,8 @@ export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Ten
 /** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;
 
-/** Normalised to mean 0 and variance 1 over the last dimensions, scaled and shifted. `aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor` */
-export const layerNorm = bind('aten::layer_norm', 'aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor') as (input: Tensor, normalizedShape: readonly number[], weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnnEnable?: boolean) => Tensor;
+/** Normalised to mean 0 and variance 1 over the last dimension, scaled and shifted. `grpo::layer_norm(Tensor input, Tensor weight, Tensor bias, float eps) -> Tensor` */
+export const layerNorm = bind('grpo::layer_norm', 'grpo::layer_norm(Tensor input, Tensor weight, Tensor bias, float eps) -> Tensor') as (input: Tensor, weight: Tensor, bias: Tensor, eps: number) => Tensor;
 
 /** Divided by the root of the mean square over the last dimension, scaled. `grpo::rms_norm(Tensor input, Tensor weight, float eps) -> Tensor` */
 export const rmsNorm = bind('grpo::rms_norm', 'grpo::rms_norm(Tensor input, Tensor weight, float eps) -> Tensor') as (input: Tensor, weight: Tensor, eps: number) => Tensor;

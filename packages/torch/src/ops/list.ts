@@ -120,8 +120,8 @@ export const operators: Record<string, [operator: string, help: string]> = {
   // Networks
   embedding: ['aten::embedding', 'Rows of weight at the given indices.'],
   layerNorm: [
-    'aten::layer_norm',
-    'Normalised to mean 0 and variance 1 over the last dimensions, scaled and shifted.',
+    'grpo::layer_norm',
+    'Normalised to mean 0 and variance 1 over the last dimension, scaled and shifted.',
   ],
   rmsNorm: ['grpo::rms_norm', 'Divided by the root of the mean square over the last dimension, scaled.'],
   rotate: [

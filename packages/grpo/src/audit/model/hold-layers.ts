@@ -29,10 +29,9 @@ export interface LayerOptions {
  *
  * @returns nothing in full precision, where the model as a whole tells as much
  */
-export function holdLayer(whole: LayerPass, options: LayerOptions): Comparison[] {
+export function holdLayer(pass: LayerPass, options: LayerOptions): Comparison[] {
   const { layer: allowed, roundings } = options.tolerance;
   if (!allowed) return [];
-  const pass = { ...whole, gradients: sureGradients(whole, options.decoder) };
   return tidy(() => {
     const plain = plainParts(options.packing, pass);
     const found = compareParts(trainerParts(pass, options), plain);
@@ -71,21 +70,6 @@ const ALONG = 8;
 
 /** Half precision rounds a number by at most this share of it, and a sum twice. */
 const ROUNDING = 2 ** -8;
-
-/**
- * All but those of a layer norm: libtorch adds them up row by row in half precision on a CPU, and of 3,000 rows some are a
- * third of themselves off.
- */
-function sureGradients(
-  { layer, gradients }: LayerPass,
-  { config, layers, trainable }: Decoder,
-): ReadonlyMap<string, Tensor> {
-  if (config.norm !== 'layer') return gradients;
-  const { attentionNorm, attentionAfterNorm, mlpNorm, mlpAfterNorm } = layers[layer]!;
-  const norms = [attentionNorm, attentionAfterNorm, mlpNorm, mlpAfterNorm];
-  const unsure = norms.flatMap((norm) => (norm ? [norm.weight, norm.bias] : []));
-  return new Map([...gradients].filter(([name]) => !unsure.includes(trainable.get(name)!)));
-}
 
 /** A part of what a layer gives, as the plain path has it. */
 interface PlainPart {
