@@ -35,6 +35,12 @@ it('has its operators also where it was loaded before they were known', () => {
   expect(out).toBe('3\n');
 });
 
+it('is the one of the clone, also where links to it are not followed', () => {
+  const link = new URL('../../../node_modules/@grpo/torch/dist/index.js', import.meta.url);
+  const program = `import * as torch from '${link}'; console.log(torch.tensor([3]).item());`;
+  expect(runAlone(program, { NODE_PRESERVE_SYMLINKS: '1' })).toBe('3\n');
+});
+
 it('is asked for by name where it is not set up, at every use', () => {
   const attempts = [
     'torch.tensor([1])',

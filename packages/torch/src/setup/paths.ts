@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of this package: `src/setup` and `dist/setup` lie equally deep in it. */
-export const packageDir = fileURLToPath(new URL('../../', import.meta.url));
+/**
+ * The folder of this package, also where it was loaded through a link: `src/setup` and `dist/setup` lie equally deep in it.
+ */
+export const packageDir = realpathSync(fileURLToPath(new URL('../../', import.meta.url)));
 
 /** The addon's C++ sources. */
 export const nativeDir = join(packageDir, 'native');
