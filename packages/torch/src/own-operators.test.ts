@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
+  AdamW,
+  embedding,
   empty,
   grad,
   linear,
@@ -23,6 +25,39 @@ function distance(ours: Tensor, theirs: Tensor): number {
 
 const libtorchLinear = (x: Tensor, weight: Tensor, bias: Tensor | null) =>
   unsafe.call('aten::linear', x, weight, bias) as Tensor;
+
+describe('embedding', () => {
+  it.each(['float32', 'bfloat16', 'float16'] as const)(
+    'in %s adds up the slopes of a row that many tokens have',
+    (dtype) => {
+      tidy(() => {
+        const ids = tensor(
+          BigInt64Array.from({ length: 3000 }, (_, i) => BigInt(i % 7 === 0 ? 4 : 1)),
+          [50, 60],
+        );
+        const [weight, slopes] = [random(6, 40).to(dtype), random(50, 60, 40).to(dtype)];
+        weight.requiresGrad = true;
+        const exact = random(6, 40).to('float64');
+        exact.requiresGrad = true;
+        const [expected] = grad([embedding(exact, ids)], [exact], [slopes.to('float64')]) as [Tensor];
+        const [own] = grad([embedding(weight, ids)], [weight], [slopes]) as [Tensor];
+        expect(own.dtype).toBe(dtype);
+        // √2,500 roundings of one sum; in half precision that of the result.
+        const wide = 50 * 2 ** -24;
+        expect(distance(own.to('float64'), expected)).toBeLessThan(dtype === 'float32' ? wide : 2 ** -8);
+        // Two micro-batches of an optimizer, which keeps their sum in float32.
+        const options = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };
+        const optimizer = new AdamW(new Map([['weight', weight]]), options);
+        for (let pass = 0; pass < 2; pass++)
+          optimizer.accumulate(() => embedding(weight, ids).mul(slopes).sum().backward());
+        const sum = optimizer.gradients.get('weight')!;
+        expect(sum.dtype).toBe('float32');
+        expect(distance(sum.to('float64'), expected.mul(2))).toBeLessThan(wide);
+        optimizer.dispose();
+      });
+    },
+  );
+});
 
 describe('linear', () => {
   // Wide and narrow outputs take different ways through the gradient of the weight.

@@ -12,6 +12,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::opti
 bool compilesEachShape(at::ScalarType type);
 
 void registerLinear(torch::Library& library);
+void registerEmbedding(torch::Library& library);
 void registerTokenScores(torch::Library& library);
 void registerSegmentAttention(torch::Library& library);
 void registerLayerParts(torch::Library& library);

@@ -12,6 +12,7 @@ void registerOperators() {
   if (c10::Dispatcher::singleton().findSchema({"grpo::linear", ""})) return;
   static torch::Library library(torch::Library::DEF, "grpo", c10::nullopt, __FILE__, __LINE__);
   registerLinear(library);
+  registerEmbedding(library);
   registerTokenScores(library);
   registerDecodeAttention(library);
   registerDecodeNorm(library);

@@ -277,8 +277,8 @@ export const packLinear = bind('grpo::pack_linear', 'grpo::pack_linear(Tensor(a)
 /** input × weightᵀ + bias for a packed weight of so many outputs, without a gradient. `grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor` */
 export const packedLinear = bind('grpo::packed_linear', 'grpo::packed_linear(Tensor input, Tensor packed, int outputs, Tensor? bias=None) -> Tensor') as (input: Tensor, packed: Tensor, outputs: number, bias?: Tensor | null) => Tensor;
 
-/** Rows of weight at the given indices. `aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
-export const embedding = bind('aten::embedding', 'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor') as (weight: Tensor, indices: Tensor, paddingIdx?: number, scaleGradByFreq?: boolean, sparse?: boolean) => Tensor;
+/** Rows of weight at the given indices. `grpo::embedding(Tensor weight, Tensor indices) -> Tensor` */
+export const embedding = bind('grpo::embedding', 'grpo::embedding(Tensor weight, Tensor indices) -> Tensor') as (weight: Tensor, indices: Tensor) => Tensor;
 
 /** Normalised to mean 0 and variance 1 over the last dimension, scaled and shifted. `grpo::layer_norm(Tensor input, Tensor weight, Tensor bias, float eps) -> Tensor` */
 export const layerNorm = bind('grpo::layer_norm', 'grpo::layer_norm(Tensor input, Tensor weight, Tensor bias, float eps) -> Tensor') as (input: Tensor, weight: Tensor, bias: Tensor, eps: number) => Tensor;

@@ -118,7 +118,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   ],
 
   // Networks
-  embedding: ['aten::embedding', 'Rows of weight at the given indices.'],
+  embedding: ['grpo::embedding', 'Rows of weight at the given indices.'],
   layerNorm: [
     'grpo::layer_norm',
     'Normalised to mean 0 and variance 1 over the last dimension, scaled and shifted.',
