@@ -135,7 +135,8 @@ export abstract class Transformer {
     });
   }
 
-  protected norm(x: Tensor, { weight, bias }: Norm): Tensor {
+  /** A norm of the family's kind, over the last dimension. */
+  norm(x: Tensor, { weight, bias }: Norm): Tensor {
     return bias ? layerNorm(x, weight, bias, this.config.normEps) : this.#rms(x, weight);
   }
 

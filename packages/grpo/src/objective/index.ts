@@ -19,4 +19,4 @@ export type { RewardColumns } from './reward-columns.js';
 export type { AdvantageSettings, LossSettings } from './settings.js';
 export { statistics } from './statistics.js';
 export { TokenRows } from './token-rows.js';
-export type { TokenScores } from './vocabulary.js';
+export { scoreHidden, type TokenScores } from './vocabulary.js';

@@ -1,10 +1,11 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
 import type { Comparison } from '../../trace/index.js';
-import { eachGradient, type LayerPass } from '../plain/plain-gradient.js';
+import { eachGradient, type TakeParts } from '../plain/plain-gradient.js';
 import type { PlainModel } from '../plain/plain-model.js';
 import type { PlainSequence } from '../plain/plain-pass.js';
 import { type Pair, worstByQuantity, worstOf } from '../worst.js';
+import { holdHead } from './hold-head.js';
 import { holdLayer, type LayerOptions } from './hold-layers.js';
 import { packPasses } from './pass-packing.js';
 import { type PlainRun, slopedPasses } from './plain-run.js';
@@ -18,7 +19,7 @@ export interface HoldOptions {
   tolerance: Tolerance;
   /** Share of the largest tensor's norm by which the slopes themselves may move a tensor's gradient. */
   slack: number;
-  /** The decoder that trains, whose layers are held one by one, too, and the hand-over that their outputs belong to. */
+  /** The decoder that trains, whose parts are held one by one, too, and the hand-over that their outputs belong to. */
   trained: Pick<LayerOptions, 'decoder' | 'forward'>;
   /** To be called between the parts. */
   tell(): void;
@@ -39,15 +40,17 @@ export function holdGradients(
 ): Comparison[] {
   const { gradient, norm, floor, roundings } = tolerance;
   const measured = new Map<string, Norms>();
-  const layers: Comparison[] = [];
-  const packing = packPasses(sequences);
-  const takeLayer = (pass: LayerPass) =>
-    void layers.push(...holdLayer(pass, { ...trained, model, packing, tolerance, tell }));
+  const held: Comparison[] = [];
+  const options = { ...trained, model, temperature, packing: packPasses(sequences), tolerance, tell };
+  const parts: TakeParts = {
+    head: (pass) => void held.push(...holdHead(pass, options)),
+    layer: (pass) => void held.push(...holdLayer(pass, options)),
+  };
   const take = (name: string, plain: Tensor, start: number) => {
     const norms = normsOf(rowsOf(gradients.get(name), plain, start), plain);
     measured.set(name, joined(measured.get(name), norms));
   };
-  eachGradient(model, slopedPasses(sequences, slopes), temperature, take, tell, takeLayer);
+  eachGradient(model, slopedPasses(sequences, slopes), temperature, take, tell, parts);
   for (const name of gradients.keys())
     if (!measured.has(name)) measured.set(name, { found: Number.NaN, plain: 0, distance: Number.NaN });
   const largest = Math.max(...[...measured.values()].map(({ plain }) => plain));
@@ -72,7 +75,7 @@ export function holdGradients(
       ...worstOf('gradient', 'distance to the plain gradient', distances),
     ];
   });
-  return [...whole, ...worstByQuantity(layers)];
+  return [...whole, ...worstByQuantity(held)];
 }
 
 /** Norms of the two gradients of a tensor, and of their difference. */

@@ -1,7 +1,7 @@
 /**
  * How far two right computations of a step lie apart, by the number type of the weights. Measured over all families, with
  * and without adapters, the bounds are 60 and more times the worst rounding in float32, and 3 times in half precision: of
- * a whole model a fault that is smaller there cannot be told from rounding, of one layer it can.
+ * a whole model a fault that is smaller there cannot be told from rounding, of one part it can.
  */
 import type { DType } from '@grpo/torch';
 
@@ -18,8 +18,8 @@ export interface Tolerance {
   norm: number;
   /** Share of the largest tensor's norm that a tensor's gradient may be off by, when little is left of what it sums. */
   floor: number;
-  /** Bounds of one layer by itself: the relative distance of its output and gradients, and how far their share may lie from 1. */
-  layer?: { distance: number; share: number };
+  /** Bounds of one part by itself: the relative distance of its output and gradients, and how far their share may lie from 1. */
+  part?: { distance: number; share: number };
   /** Times as far as rounding moves the plain path that a log-prob and a gradient may lie off besides. */
   roundings: number;
 }
@@ -34,8 +34,8 @@ const HALF: Tolerance = {
   ...{ token: 1, all: 0.15, gradient: 0.7, norm: 0.4, floor: 0.05, roundings: 3 },
   // Errors of many tokens cancel out in a share: ten times what ten families came to, 0.012 and 0.0016.
   draw: { token: 0.12, all: 0.015 },
-  // Seven families with random weights come to 0.035 (biases of keys) and 0.007 at most, and to 0.01 and 0.001 for the most part.
-  layer: { distance: 0.05, share: 0.02 },
+  // Layers of seven families with random weights come to 0.035 (biases of keys) and 0.007 at most, and to 0.01 and 0.001 for the most part.
+  part: { distance: 0.05, share: 0.02 },
 };
 
 export const toleranceOf = (dtype: DType): Tolerance => (dtype === 'float32' ? FULL : HALF);

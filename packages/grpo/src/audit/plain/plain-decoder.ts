@@ -2,12 +2,12 @@
  * The second decoder: one sequence at a time, without padding, packing or a cache, with eager attention, in float32
  * whatever the weights are. A layer's weights are float32 while the layer is computed, and no longer.
  */
-import { embedding, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
+import { noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import type { PlainHead } from './plain-head.js';
 import { layerOutput, layerTensors } from './plain-layer.js';
 import type { PlainModel } from './plain-model.js';
 import { type PlainShape, plainShape } from './plain-shape.js';
-import { PlainTensors } from './plain-tensors.js';
+import { PlainTensors, roundedAt } from './plain-tensors.js';
 
 /** Names of the tensors outside of the layers; a norm without `.weight`. */
 export function outerNames({ config }: PlainModel): OuterNames {
@@ -99,7 +99,8 @@ export function finalNorm(model: PlainModel): { tensors: PlainTensors; of(x: Ten
 /** The vocabulary projection, as the model has it, and what becomes of its products. */
 export function headOf(model: PlainModel): PlainHead {
   const { logitDivisor, logitCap } = plainShape(model.config);
-  return { weight: weightOf(model, outerNames(model).head), divisor: logitDivisor, cap: logitCap };
+  const weight = weightOf(model, outerNames(model).head);
+  return { weight, divisor: logitDivisor, cap: logitCap, rounded: (x) => roundedAt(model.roundsAt, x) };
 }
 
 /** @throws Error: the model lacks it */
@@ -122,7 +123,7 @@ function embedded(model: PlainModel, ids: readonly number[]): Tensor {
   const rows = (name: string, places: readonly number[]) => {
     const weight = weightOf(model, name);
     const index = tensor([...places], undefined, { dtype: 'int64', device: weight.device });
-    return embedding(weight.detach(), index).to('float32');
+    return weight.detach().indexSelect(0, index).to('float32');
   };
   const factor = embeddingFactor(model);
   const unscaled = rows(names.embedding, ids);

@@ -30,13 +30,26 @@ export interface LayerPass {
   gradients: ReadonlyMap<string, Tensor>;
 }
 
+/** The end of the model in the backward pass: slopes of the loss in what the last layer gives, `[L, D]` of each pass. */
+export interface HeadPass {
+  passes: readonly SlopedPass[];
+  before: readonly Tensor[];
+  /** Gradients of the final norm's trained tensors, by name. */
+  gradients: ReadonlyMap<string, Tensor>;
+}
+
+/** Take each part of the model as the backward pass comes to it, before its tensors; all of it is freed after that. */
+export interface TakeParts {
+  head(pass: HeadPass): void;
+  layer(pass: LayerPass): void;
+}
+
 /**
  * Hands over the gradient of every trained tensor: the adapters' where there are some, else of all weights. The
  * embedding's comes last.
  *
  * @param temperature - divides the logits; 0 (greedy) scores at 1
  * @param tell - called between its parts
- * @param takeLayer - takes each layer before its tensors, all of which are freed after that
  */
 export function eachGradient(
   model: PlainModel,
@@ -44,7 +57,7 @@ export function eachGradient(
   temperature: number,
   take: TakeGradient,
   tell = () => {},
-  takeLayer: (pass: LayerPass) => void = () => {},
+  parts?: TakeParts,
 ): void {
   const names = outerNames(model);
   const isTrained = isTrainedIn(model);
@@ -58,10 +71,9 @@ export function eachGradient(
       tell();
       if (isTrained(names.head) && !isTied) take(names.head, gradient(), start);
     };
-    const norm = finalNorm(model);
-    const last = passes.map(({ states }) => states.at(-1)!);
     let slopes = tidy(() => {
-      const back = backThrough(norm.tensors, isTrained, last, head.backward(takeHead), norm.of);
+      const back = headGradients(model, passes, head, takeHead);
+      parts?.head({ passes, ...back });
       takeAll(back.gradients);
       return back.before;
     });
@@ -70,7 +82,7 @@ export function eachGradient(
       const [inputs, outputs] = [0, 1].map((at) => passes.map(({ states }) => states[layer + at]!));
       const next = tidy(() => {
         const back = layerGradients(model, layer, inputs!, slopes);
-        takeLayer({ layer, inputs: inputs!, outputs: outputs!, slopes, ...back });
+        parts?.layer({ layer, inputs: inputs!, outputs: outputs!, slopes, ...back });
         takeAll(back.gradients);
         return back.before;
       });
@@ -109,6 +121,22 @@ export function eachGradient(
         slopes,
       );
   });
+}
+
+/**
+ * Slopes in what the last layer gives in each pass, and in the final norm's tensors.
+ *
+ * @param take - is told how to compute the gradient of the rows of the projection from `start` on
+ */
+export function headGradients(
+  model: PlainModel,
+  passes: readonly SlopedPass[],
+  head: HeadSlopes,
+  take: (gradient: () => Tensor, start: number) => void = () => {},
+): Omit<HeadPass, 'passes'> {
+  const { tensors, of } = finalNorm(model);
+  const last = passes.map(({ states }) => states.at(-1)!);
+  return backThrough(tensors, isTrainedIn(model), last, head.backward(take), of);
 }
 
 /** Slopes in the inputs of a layer and in its tensors, from those in its outputs, `[L, D]` of each pass. */

@@ -1,4 +1,4 @@
-import { empty, Generator, noGrad, tidy } from '@grpo/torch';
+import { empty, Generator, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { expect, it } from 'vitest';
 import { eachLogits, eachPart, partRows } from './plain-head.js';
 
@@ -24,7 +24,8 @@ it('has the logits of every row and every part of a large vocabulary', () => {
       const [normed, weight] = [random([170, 256]), random([100_000, 256])];
       expect(partRows(weight, 170)).toBeLessThan(100_000);
       const seen: number[] = [];
-      eachLogits(normed, { weight, divisor: 1, cap: Infinity }, (logits, start) =>
+      const head = { weight, divisor: 1, cap: Infinity, rounded: (x: Tensor) => x };
+      eachLogits(normed, head, (logits, start) =>
         tidy(() => {
           const rows = logits.size(0);
           seen.push(...Array.from({ length: rows }, (_, row) => start + row));

@@ -15,11 +15,15 @@ export interface PlainHead {
   divisor: number;
   /** c of c·tanh(x / c); infinite without one. */
   cap: number;
+  /** The products, or as half precision has them where the model is rounded. */
+  rounded(products: Tensor): Tensor;
 }
 
 /** Logits of the products with the projection. */
-export const logitsFrom = ({ divisor, cap }: PlainHead, products: Tensor): Tensor =>
-  capped(divisor === 1 ? products : products.div(divisor), cap);
+export function logitsFrom({ divisor, cap, rounded }: PlainHead, products: Tensor): Tensor {
+  const own = rounded(products);
+  return capped(divisor === 1 ? own : own.div(divisor), cap);
+}
 
 /** Slopes in those products, from slopes in the logits: tanh′ = 1 − tanh². */
 export function productSlopes({ divisor, cap }: PlainHead, logits: Tensor, slopes: Tensor): Tensor {

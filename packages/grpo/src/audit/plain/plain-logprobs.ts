@@ -67,13 +67,18 @@ export function plainScores(
   return { logprobs, entropies, whole, passes: scored, drawn };
 }
 
-/** @param watch - sees the logits, some rows at a time, and the number of the first of these */
-function passScores(
+/**
+ * Scores the tokens of a pass.
+ *
+ * @param last - what the last layer gives
+ * @param watch - sees the logits, some rows at a time, and the number of the first of these
+ */
+export function passScores(
   model: PlainModel,
   pass: PlainPass,
   last: Tensor,
   temperature: number,
-  watch: (logits: Tensor, start: number) => void,
+  watch: (logits: Tensor, start: number) => void = () => {},
 ): PassScores {
   const { targets, support } = pass;
   const scores = {

@@ -53,8 +53,7 @@ export class PlainTensors {
 
   /** The same, or as half precision has it where the model is rounded. */
   rounded(x: Tensor): Tensor {
-    const at = this.#roundsAt;
-    return at === undefined ? x : x.mul(at).to('bfloat16').to('float32').div(at);
+    return roundedAt(this.#roundsAt, x);
   }
 
   /** x / √(mean x² + ε). */
@@ -63,3 +62,7 @@ export class PlainTensors {
     return x.mul(square.add(this.shape.epsilon).rsqrt());
   }
 }
+
+/** `x`, or as half precision has it where it is multiplied by a factor. */
+export const roundedAt = (at: number | undefined, x: Tensor): Tensor =>
+  at === undefined ? x : x.mul(at).to('bfloat16').to('float32').div(at);

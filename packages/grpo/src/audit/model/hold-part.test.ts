@@ -4,10 +4,11 @@ import { Decoder, type DecoderConfig } from '../../models/index.js';
 import { Weights } from '../../models/weights.js';
 import { fixtureModel } from '../../step/step.test.helper.js';
 import type { Comparison } from '../../trace/index.js';
-import { eachGradient } from '../plain/plain-gradient.js';
+import { eachGradient, type HeadPass, type LayerPass } from '../plain/plain-gradient.js';
 import { hiddenOf, promptsOf } from '../plain/plain-model.test.helper.js';
 import type { PlainSequence } from '../plain/plain-pass.js';
 import { worstByQuantity } from '../worst.js';
+import { holdHead } from './hold-head.js';
 import { holdLayer } from './hold-layers.js';
 import { packPasses, rowsOf, sumsOf } from './pass-packing.js';
 import { runPlain, slopedPasses } from './plain-run.js';
@@ -25,7 +26,7 @@ function causalSequences(name: string): PlainSequence[] {
   ];
 }
 
-/** Compares the layers of a model. Its decoder that trains takes the given settings for its own. */
+/** Compares the parts of a model. Its decoder that trains takes the given settings for its own. */
 function compared(
   name: string,
   sick: (config: DecoderConfig) => Partial<DecoderConfig> = () => ({}),
@@ -41,21 +42,19 @@ function compared(
     const runs = runPlain(plain, sequences, options).map((run, i) => ({ ...sequences[i]!, ...run }));
     const slopes = sequences.map(({ completion: { length } }, i) => ({
       logprobs: Float64Array.from({ length }, (_, t) => Math.cos(7 * i + 3 * t)),
-      entropies: new Float64Array(length),
+      entropies: Float64Array.from({ length }, (_, t) => Math.sin(3 * i + t) / 2),
     }));
     const found: Comparison[] = [];
     const held = {
       ...{ model: plain, decoder, packing: packPasses(runs) },
       ...{ forward: 'old log-probs' as const, tolerance: toleranceOf(dtype), tell: () => {} },
     };
-    eachGradient(
-      plain,
-      slopedPasses(runs, slopes),
-      1,
-      () => {},
-      () => {},
-      (pass) => void found.push(...holdLayer(pass, held)),
-    );
+    const parts = {
+      head: (pass: HeadPass) => void found.push(...holdHead(pass, { ...held, temperature: 1 })),
+      layer: (pass: LayerPass) => void found.push(...holdLayer(pass, held)),
+    };
+    const nothing = () => {};
+    eachGradient(plain, slopedPasses(runs, slopes), 1, nothing, nothing, parts);
     return worstByQuantity(found);
   });
 }
@@ -63,14 +62,16 @@ function compared(
 const apart = (comparisons: readonly Comparison[]) =>
   comparisons.filter(({ deviation, bound }) => !(deviation <= bound)).map(({ quantity }) => quantity);
 
-const QUANTITIES = ['output', 'gradient'].flatMap((of) =>
-  ['distance to', 'share of'].map((what) => `layer's ${what} the plain ${of}`),
-);
+const QUANTITIES = [
+  ['layer', 'output'],
+  ['layer', 'gradient'],
+  ['head', 'gradient'],
+].flatMap(([part, of]) => ['distance to', 'share of'].map((what) => `${part}'s ${what} the plain ${of}`));
 
 it.each([
   ...['gpt2', 'llama3', 'qwen2', 'qwen3', 'mistral', 'gemma2', 'gemma3', 'smollm3', 'phi3', 'olmo2'],
   'granite',
-])('%s: each layer is the plain one in bfloat16', (name) => {
+])('%s: each part is the plain one in bfloat16', (name) => {
   const comparisons = compared(name);
   expect(comparisons.map(({ quantity }) => quantity).sort()).toEqual(QUANTITIES.toSorted());
   expect(apart(comparisons)).toEqual([]);
@@ -89,6 +90,16 @@ it('compares each tensor of a layer', () => {
   // The slopes in the input, and four projections and two norms with their biases; or seven projections and two norms.
   expect(tensorsOf('gpt2')).toBe(13 * layersOf('gpt2'));
   expect(tensorsOf('llama3')).toBe(10 * layersOf('llama3'));
+});
+
+it('knows the ids that a token could be drawn from', () => {
+  const some = causalSequences('llama3').map((one) => ({
+    ...one,
+    support: one.completion.map((id, t) =>
+      t % 2 === 0 ? [...new Set([id, 3, 5])].sort((a, b) => a - b) : undefined,
+    ),
+  }));
+  expect(apart(compared('llama3', undefined, 'bfloat16', some))).toEqual([]);
 });
 
 it('compares nothing in full precision', () => {
@@ -115,6 +126,18 @@ const SICK: [string, string, (config: DecoderConfig) => Partial<DecoderConfig>, 
     'mistral',
     ({ attention }) => ({ attention: attention.map((one) => ({ ...one, window: 2 })) }),
     "layer's distance to the plain output",
+  ],
+  [
+    'logits that are divided by a twentieth too much',
+    'granite',
+    ({ logitDivisor }) => ({ logitDivisor: logitDivisor * 1.05 }),
+    "head's share of the plain gradient",
+  ],
+  [
+    'logits that are capped too early',
+    'gemma2',
+    ({ logitSoftcap }) => ({ logitSoftcap: logitSoftcap! / 40 }),
+    "head's distance to the plain gradient",
   ],
   ['an ε that is too large', 'qwen3', () => ({ normEps: 0.1 }), "layer's distance to the plain output"],
 ];
