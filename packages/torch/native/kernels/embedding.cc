@@ -39,8 +39,9 @@ struct Embedding : torch::autograd::Function<Embedding> {
 
 at::Tensor embedding(const at::Tensor& weight, const at::Tensor& ids) {
   const bool differs = at::GradMode::is_enabled() && weight.requires_grad();
-  const bool isHalf = weight.device().is_cpu() && at::isReducedFloatingType(weight.scalar_type());
-  return differs && isHalf ? Embedding::apply(weight, ids) : at::embedding(weight, ids);
+  const auto type = weight.scalar_type();
+  const bool isHalf = type == at::kBFloat16 || type == at::kHalf;
+  return differs && isHalf && weight.device().is_cpu() ? Embedding::apply(weight, ids) : at::embedding(weight, ids);
 }
 
 }  // namespace
