@@ -126,10 +126,13 @@ describe(`parts of a layer, at ${cpuLevels().chosen}`, () => {
     ])('layer norm of [%d, %d] is its formula, with its gradients', (rows, width) => {
       tidy(() => {
         const [weight, bias] = [random(width).to(dtype), random(width).to(dtype)];
-        hold((a, w, b) => layerNorm(a, w, b, 1e-2), plainLayerNorm(1e-2), [random(rows, width).to(dtype), weight, bias], [value, slope]); // biome-ignore format: a call
-        // Far from 0 the mean is rounded to a step of its own, and a mean of squares less the mean's would be to 60 of them.
+        const norm: Part = (a, w, b) => layerNorm(a!, w!, b!, 1e-2);
+        const near = [random(rows, width).to(dtype), weight, bias];
+        hold(norm, plainLayerNorm(1e-2), near, [value, slope]);
+        // 60 from 0 a mean in float32 is rounded to steps of 60 × 2⁻²⁴; a mean of squares less its square, to 60 times as many.
         const far = 60 * (dtype === 'float64' ? 2 ** -53 : 2 ** -24);
-        hold((a, w, b) => layerNorm(a, w, b, 1e-2), plainLayerNorm(1e-2), [random(rows, width).add(60).to(dtype), weight, bias], [value + far, slope + far]); // biome-ignore format: a call
+        const away = [random(rows, width).add(60).to(dtype), weight, bias];
+        hold(norm, plainLayerNorm(1e-2), away, [value + far, slope + far]);
         const wide = dtype === 'bfloat16' ? 'float32' : dtype;
         const values = [random(rows, width).to(dtype), weight.to(wide), bias.to(wide)];
         hold((a, w, b) => layerNorm(a, w, b, 1e-6), plainLayerNorm(1e-6), values, [value, slope]);

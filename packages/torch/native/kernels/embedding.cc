@@ -1,5 +1,5 @@
-// grpo::embedding: rows of a weight. On a CPU libtorch adds up their gradients in the weight's precision, so that of a
-// bfloat16 row with many tokens most are lost; they are added up in float32 here. Elsewhere it is libtorch's.
+// grpo::embedding: rows of a weight. On a CPU libtorch adds up their gradients in the weight's precision, and a row in
+// bfloat16 that many tokens have loses some of them; they are added up in float32 here. Elsewhere it is libtorch's.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -26,7 +26,7 @@ struct Embedding : torch::autograd::Function<Embedding> {
     const auto saved = context->get_saved_variables();
     const auto &weight = saved[0], &ids = saved[1];
     const auto rows = gradients[0].to(at::kFloat);
-    // Where the weight's gradients have a sum, only the rows that are used are touched.
+    // The sum of the weight's gradients takes the rows of these ids alone.
     const auto sum = gradientSumOf(weight);
     if (!sum.defined()) {
       const auto all = at::embedding_dense_backward(rows, ids, weight.size(0), -1, false);

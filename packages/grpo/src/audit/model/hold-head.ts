@@ -75,8 +75,11 @@ function trainedPieces({ passes, gradients }: HeadPass, { decoder, temperature }
 }
 
 /** The same by the plain path when it rounds. */
-function roundedPieces(roundsAt: number, { passes, gradients }: HeadPass, options: HeadOptions): Tensor[] {
-  const { model, temperature } = options;
+function roundedPieces(
+  roundsAt: number,
+  { passes }: HeadPass,
+  { model, temperature }: HeadOptions,
+): Tensor[] {
   const rounding = { ...model, roundsAt };
   const { tensors } = finalNorm(rounding);
   const own = passes.map((one) => {
@@ -84,6 +87,5 @@ function roundedPieces(roundsAt: number, { passes, gradients }: HeadPass, option
     return { ...one, states: [last], scores: passScores(rounding, one, last, temperature) };
   });
   const back = headGradients(rounding, own, new HeadSlopes(rounding, own, temperature));
-  const of = new Map([...gradients.keys()].map((name) => [name, back.gradients.get(name)!]));
-  return plainPieces({ passes: own, before: back.before, gradients: of }).map(({ value }) => value);
+  return plainPieces({ passes: own, ...back }).map(({ value }) => value);
 }

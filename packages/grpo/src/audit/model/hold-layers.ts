@@ -82,7 +82,5 @@ function roundedPieces(roundsAt: number, pass: LayerPass, { model, packing }: La
   ];
   const outputs = noGrad(() => inputs.map((x) => tidy(() => layerOutput(tensors, layer, x))));
   const back = layerGradients(rounding, layer, inputs, slopes);
-  const gradients = new Map([...pass.gradients.keys()].map((name) => [name, back.gradients.get(name)!]));
-  const pieces = plainPieces(packing, { layer, inputs, outputs, slopes, before: back.before, gradients });
-  return pieces.map(({ value }) => value);
+  return plainPieces(packing, { layer, inputs, outputs, slopes, ...back }).map(({ value }) => value);
 }

@@ -32,13 +32,14 @@ function compared(
   sick: (config: DecoderConfig) => Partial<DecoderConfig> = () => ({}),
   dtype: DType = 'bfloat16',
   sequences = causalSequences(name),
+  temperature = 1,
 ): Comparison[] {
   const model = fixtureModel(name, dtype);
   const { config, parameters } = model.decoder;
   const plain = rawModel(model, model.decoder, { lora: { rank: 8 } } as never);
   return tidy(() => {
     const decoder = new Decoder(new Weights({ ...config, ...sick(config) }, parameters));
-    const options = { temperature: 1, tell: () => {} };
+    const options = { temperature, tell: () => {} };
     const runs = runPlain(plain, sequences, options).map((run, i) => ({ ...sequences[i]!, ...run }));
     const slopes = sequences.map(({ completion: { length } }, i) => ({
       logprobs: Float64Array.from({ length }, (_, t) => Math.cos(7 * i + 3 * t)),
@@ -50,11 +51,11 @@ function compared(
       ...{ forward: 'old log-probs' as const, tolerance: toleranceOf(dtype), tell: () => {} },
     };
     const parts = {
-      head: (pass: HeadPass) => void found.push(...holdHead(pass, { ...held, temperature: 1 })),
+      head: (pass: HeadPass) => void found.push(...holdHead(pass, { ...held, temperature })),
       layer: (pass: LayerPass) => void found.push(...holdLayer(pass, held)),
     };
     const nothing = () => {};
-    eachGradient(plain, slopedPasses(runs, slopes), 1, nothing, nothing, parts);
+    eachGradient(plain, slopedPasses(runs, slopes), temperature, nothing, nothing, parts);
     return worstByQuantity(found);
   });
 }
@@ -100,6 +101,10 @@ it('knows the ids that a token could be drawn from', () => {
     ),
   }));
   expect(apart(compared('llama3', undefined, 'bfloat16', some))).toEqual([]);
+});
+
+it('divides the logits by the temperature', () => {
+  expect(apart(compared('llama3', undefined, 'bfloat16', undefined, 0.6))).toEqual([]);
 });
 
 it('compares nothing in full precision', () => {

@@ -13,7 +13,7 @@ export interface PartOptions {
   tell(): void;
 }
 
-/** What a part of the model gives and the gradients in it, from the same inputs and slopes. */
+/** The pieces of a part of the model. All three ways compute them from the same inputs and slopes. */
 export interface PartPieces {
   plain(): Piece[];
   /** The same by the model that trains. */
@@ -114,4 +114,5 @@ const compareAll = (
 /** Nothing of nothing is nothing. */
 const relative = (x: number, norm: number): number => (x === 0 ? 0 : x / norm);
 
+/** The root of the sum of squares. */
 export const normOf = (x: Tensor): number => noGrad(() => tidy(() => Math.sqrt(x.mul(x).sum().item())));
