@@ -1,5 +1,5 @@
 import { noGrad, sumGradients } from './autograd.js';
-import { foreachMul_, foreachNorm, fusedAdamW_, stack, zeros, zerosLike } from './generated/ops.js';
+import { cat, foreachMul_, fusedAdamW_, zeros, zerosLike } from './generated/ops.js';
 import { keep, tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -127,7 +127,7 @@ export class AdamW {
   }
 
   #normsOf(gradients: readonly Tensor[]): GradientNorms {
-    const norms = stack(foreachNorm(gradients)).toNumbers();
+    const norms = normsOf(gradients);
     return {
       gradNorm: Math.hypot(...norms),
       gradNorms: new Map([...this.#slots.keys()].map((name, i) => [name, norms[i]!])),
@@ -166,6 +166,18 @@ export class AdamW {
       if (master !== parameter) master.dispose();
     }
   }
+}
+
+/** √Σ x² of each tensor: in float32 of a row only, since there a sum of many elements swallows those that come late. */
+function normsOf(tensors: readonly Tensor[]): number[] {
+  const rows = tensors.map((x) => x.linalgVectorNorm(2, [-1]).reshape([-1]));
+  const norms = cat(rows).toTypedArray() as Float32Array;
+  let end = 0;
+  return rows.map(({ numel }) => {
+    end += numel;
+    const own = norms.subarray(end - numel, end);
+    return Math.sqrt(own.reduce((sum, norm) => sum + norm * norm, 0));
+  });
 }
 
 const keepGradient = (gradient: Tensor | null) => gradient && keep(gradient);

@@ -32,9 +32,6 @@ const STATE = ['master', 'mean', 'square', 'step'] as const;
 /** Elements that are converted to doubles at once. */
 const CHUNK = 2 ** 20;
 
-/** Sums that libtorch adds up side by side, at least, for one norm. */
-const LANES = 8;
-
 /** Some elements of what an update changes. */
 interface Weights {
   /** By the optimizer's own names. */
@@ -45,8 +42,8 @@ interface Weights {
 
 interface Before extends Weights {
   gradients: SampledValues;
-  /** √Σ g² of each tensor, in doubles. */
-  norms: ReadonlyMap<string, { norm: number; numel: number }>;
+  /** √Σ g² of each tensor, in doubles, and the length of its rows. */
+  norms: ReadonlyMap<string, { norm: number; width: number }>;
   /** Updates of the run so far, by its own count. */
   updates: number;
 }
@@ -85,7 +82,7 @@ export class UpdateAudit implements FollowingMeasure {
       gradients: this.#sampled(gradients),
       norms: new Map(
         this.isWhole
-          ? [...gradients].map(([name, own]) => [name, { norm: normOf(own), numel: own.numel }])
+          ? [...gradients].map(([name, own]) => [name, { norm: normOf(own), width: own.size(-1) }])
           : [],
       ),
       updates: this.trainer.control.updates,
@@ -188,16 +185,16 @@ function heldTensors({ model, optimizer }: Updated): Pair[] {
 
 /** The norm of the whole gradient and those of its tensors, as the update reports them. */
 function comparedNorms({ norms }: Before, { gradNorm, gradNorms }: UpdateResult): Pair[] {
-  // Sums of float32 numbers, each rounded up or down at random: the error grows with the root of their number.
-  const shareOf = (numel: number) => 8 * ROUNDING * Math.sqrt(1 + numel / LANES);
+  // Each addition of a row's squares rounds their sum, of which the norm is the root.
+  const shareOf = (width: number) => ROUNDING * (2 + width / 2);
   const all = [...norms.values()];
   const whole = Math.hypot(...all.map(({ norm }) => norm));
-  const largest = Math.max(0, ...all.map(({ numel }) => numel));
+  const widest = Math.max(0, ...all.map(({ width }) => width));
   return [
-    { found: gradNorm, plain: whole, bound: shareOf(largest) * whole },
-    ...[...norms].flatMap(([tensor, { norm, numel }]) => {
+    { found: gradNorm, plain: whole, bound: shareOf(widest) * whole },
+    ...[...norms].flatMap(([tensor, { norm, width }]) => {
       const found = gradNorms?.get(tensor);
-      return found === undefined ? [] : [{ found, plain: norm, bound: shareOf(numel) * norm, tensor }];
+      return found === undefined ? [] : [{ found, plain: norm, bound: shareOf(width) * norm, tensor }];
     }),
   ];
 }

@@ -1,4 +1,4 @@
-import { type AdamW, cat, foreachNorm, keep, noGrad, stack, type Tensor, tidy } from '@grpo/torch';
+import { type AdamW, cat, keep, noGrad, stack, type Tensor, tidy } from '@grpo/torch';
 import { sampleOf } from '../models/index.js';
 import type { UpdateRecord } from '../trace/index.js';
 
@@ -47,7 +47,8 @@ export class WeightSample implements Disposable {
         const moved_S = now_S.ne(masters_S);
         const felt = felt_S.sum().item();
         const counts = this.#masters.map(({ numel }) => numel);
-        const norms = stack(foreachNorm(now_S.sub(masters_S).splitWithSizes(counts))).toNumbers();
+        const parts = now_S.sub(masters_S).splitWithSizes(counts);
+        const norms = stack(parts.map((part) => part.linalgVectorNorm())).toNumbers();
         const squares = norms.map((norm, i) => (norm ** 2 * this.#sizes[i]!) / counts[i]!);
         return {
           changedShare: moved_S.sum().item() / moved_S.numel,

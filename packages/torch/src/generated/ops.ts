@@ -187,6 +187,9 @@ export const any = bind('aten::any', 'aten::any(Tensor self) -> Tensor') as (sel
 /** Running sum along a dimension. `aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor` */
 export const cumsum = bind('aten::cumsum', 'aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor') as (self: Tensor, dim: number, options?: { dtype?: DType | null }) => Tensor;
 
+/** The norm, of all elements or along dimensions. `aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor` */
+export const linalgVectorNorm = bind('aten::linalg_vector_norm', 'aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor') as (self: Tensor, ord?: Scalar, dim?: readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }) => Tensor;
+
 /** log Σ exp(self) over dimensions. `aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor` */
 export const logsumexp = bind('aten::logsumexp', 'aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor') as (self: Tensor, dim: readonly number[], keepdim?: boolean) => Tensor;
 
@@ -316,9 +319,6 @@ export const normal_ = bind('aten::normal_', 'aten::normal_(Tensor(a!) self, flo
 /** Writes draws from a uniform distribution into self. `aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)` */
 export const uniform_ = bind('aten::uniform_', 'aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)') as (self: Tensor, from?: number, to?: number, options?: { generator?: Generator | null }) => Tensor;
 
-/** The norm of each tensor. `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]` */
-export const foreachNorm = bind('aten::_foreach_norm.Scalar', 'aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]') as (self: readonly Tensor[], ord?: Scalar, dtype?: DType | null) => Tensor[];
-
 /** Multiplies each tensor by one number, in place. `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export const foreachMul_ = bind('aten::_foreach_mul_.Scalar', 'aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()') as (self: readonly Tensor[], scalar: Scalar) => void;
 
@@ -438,6 +438,8 @@ declare module '../tensor.js' {
     any(): Tensor;
     /** Running sum along a dimension. */
     cumsum(dim: number, options?: { dtype?: DType | null }): Tensor;
+    /** The norm, of all elements or along dimensions. */
+    linalgVectorNorm(ord?: Scalar, dim?: readonly number[] | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
     /** log Σ exp(self) over dimensions. */
     logsumexp(dim: readonly number[], keepdim?: boolean): Tensor;
     /** exp(self) normalised along a dimension. */
@@ -493,7 +495,7 @@ declare module '../tensor.js' {
   }
 }
 
-const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, indexCopy_, scatterAdd_, matmul, mm, normal_, uniform_ };
+const methods = { zerosLike, tril, to, toDeviceAs, clone, detach, contiguous, copy_, fill_, add, add_, sub, sub_, mul, mul_, div, div_, pow, neg, abs, exp, expm1, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, gelu, silu, minimum, maximum, clamp, maskedFill, maskedFill_, eq, ne, lt, le, gt, ge, logicalAnd, logicalNot, isfinite, sum, sumDim, mean, meanDim, amax, amin, argmax, all, any, cumsum, linalgVectorNorm, logsumexp, softmax, logSoftmax, topk, sort, view, reshape, flatten, transpose, t, permute, unsqueeze, squeeze, expand, repeatInterleave, splitWithSizes, narrow, select, indexSelect, gather, indexCopy_, scatterAdd_, matmul, mm, normal_, uniform_ };
 for (const [name, operator] of Object.entries(methods)) {
   const call = operator as (...args: unknown[]) => unknown;
   Object.defineProperty(Tensor.prototype, name, {

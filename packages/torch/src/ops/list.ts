@@ -73,6 +73,7 @@ export const operators: Record<string, [operator: string, help: string]> = {
   all: ['aten::all', 'Whether all elements are true.'],
   any: ['aten::any', 'Whether any element is true.'],
   cumsum: ['aten::cumsum', 'Running sum along a dimension.'],
+  linalgVectorNorm: ['aten::linalg_vector_norm', 'The norm, of all elements or along dimensions.'],
   logsumexp: ['aten::logsumexp', 'log Σ exp(self) over dimensions.'],
   softmax: ['aten::softmax.int', 'exp(self) normalised along a dimension.'],
   logSoftmax: ['aten::log_softmax.int', 'log of softmax along a dimension.'],
@@ -161,7 +162,6 @@ export const operators: Record<string, [operator: string, help: string]> = {
   uniform_: ['aten::uniform_', 'Writes draws from a uniform distribution into self.'],
 
   // Lists of tensors
-  foreachNorm: ['aten::_foreach_norm.Scalar', 'The norm of each tensor.'],
   foreachMul_: ['aten::_foreach_mul_.Scalar', 'Multiplies each tensor by one number, in place.'],
   fusedAdamW_: [
     'aten::_fused_adamw_',
