@@ -13,15 +13,19 @@ class Losing extends AdamW {
   }
 }
 
-/** The micro-batches of a step of four groups of which the flat ones have equal rewards; a reference is far away. */
+/**
+ * The micro-batches of a step of four groups of which the flat ones have equal rewards.
+ *
+ * @param away - the head of the reference is so many times that of the policy
+ */
 async function microBatchesOf(
   settings: readonly string[],
   lost: readonly number[],
-  isFlat: (p: number) => boolean = (p) => p === 1,
+  { isFlat = (p: number): boolean => p === 1, away = 1.5 } = {},
 ) {
   const model = fixtureModel('llama3');
   const reference = fixtureModel('llama3').decoder;
-  noGrad(() => tidy(() => reference.parameters.get('lm_head.weight')!.mul_(1.5)));
+  noGrad(() => tidy(() => reference.parameters.get('lm_head.weight')!.mul_(away)));
   const given = trainerOf(
     model,
     ['train.microBatchTokens=20', ...settings],
@@ -52,12 +56,21 @@ it('does not count a micro-batch whose gradient is lost, the first and the last 
 
 const MANY = Array.from({ length: 99 }, (_, turn) => turn);
 
+const FULL_KL = ['kl.beta=0.1', 'kl.estimator=full'];
+
 it.each([
   { settings: [], has: 'no gradient' },
   { settings: ['kl.beta=0.1'], has: 'a gradient' },
-  { settings: ['kl.beta=0.1', 'kl.estimator=full'], has: 'a gradient' },
+  { settings: FULL_KL, has: 'a gradient' },
+  // Where policy and reference are one, their KL is at its minimum.
+  { settings: FULL_KL, away: 1, has: 'no gradient' },
   { settings: ['entropy.coefficient=0.1'], has: 'a gradient' },
-])('a step of equal rewards with $settings has $has to lose', async ({ settings, has }) => {
-  const { executed, passes } = await microBatchesOf(settings, MANY, () => true);
-  expect(executed).toBe(has === 'a gradient' ? 0 : passes);
-});
+  // Nothing but the likeliest token can be drawn, whose probability and entropy do not move.
+  { settings: ['entropy.coefficient=0.1', 'rollout.topK=1'], has: 'no gradient' },
+])(
+  'a step of equal rewards with $settings, away $away, has $has to lose',
+  async ({ settings, away, has }) => {
+    const { executed, passes } = await microBatchesOf(settings, MANY, { isFlat: () => true, away });
+    expect(executed).toBe(has === 'a gradient' ? 0 : passes);
+  },
+);

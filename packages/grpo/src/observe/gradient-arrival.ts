@@ -5,7 +5,7 @@ import type { LossInput } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 
-/** A gradient of a log-prob, times the tokens of the update, that is lost in the rounding of a float32 sum. */
+/** A slope in the logits, times the tokens of the update, that is lost in the rounding of a float32 sum. */
 const LOST = 1e-6;
 
 /** Whether the gradient of each micro-batch of an update arrives in the sum that the optimizer steps with. */
@@ -30,18 +30,33 @@ export class GradientArrival {
   /** Whether the loss depends on what the model computes: asked only of a pass that changed nothing. */
   #hasGradient(input: LossInput): boolean {
     return tidy(() => {
-      const leaf = (values: LossInput['logprobs_T']) => {
+      const leafOf = (values: LossInput['logprobs_T']) => {
         const own = values.detach();
         own.requiresGrad = true;
         return own;
       };
-      const [logprobs_T, entropies_T] = [leaf(input.logprobs_T), leaf(input.entropies_T)];
-      const fullKl_T = input.fullKl_T && leaf(input.fullKl_T);
+      const [logprobs_T, entropies_T] = [leafOf(input.logprobs_T), leafOf(input.entropies_T)];
+      const fullKl_T = input.fullKl_T && leafOf(input.fullKl_T);
       const { loss } = this.trainer.stages.objective({ ...input, logprobs_T, entropies_T, fullKl_T });
       if (!loss.requiresGrad) return false;
-      const leaves = [logprobs_T, entropies_T, ...(fullKl_T ? [fullKl_T] : [])];
-      const gradients = grad([loss], leaves).flatMap((one) => one?.toNumbers() ?? []);
-      return largest(gradients.map(Math.abs)) * input.update.tokens > LOST;
+      // How far logits can move each: not the log-prob of a token that is certain, nor an entropy or a KL that is 0.
+      const surprises = logprobs_T.toNumbers().map((logprob) => -Math.expm1(logprob));
+      const leaves = [
+        { leaf: logprobs_T, leverage: surprises },
+        ...[entropies_T, ...(fullKl_T ? [fullKl_T] : [])].map((one) => ({
+          leaf: one,
+          leverage: one.toNumbers(),
+        })),
+      ];
+      const slopes = grad(
+        [loss],
+        leaves.map((one) => one.leaf),
+      );
+      const felt = leaves.flatMap(
+        ({ leverage }, i) =>
+          slopes[i]?.toNumbers().map((slope, t) => Math.abs(slope * Math.min(1, leverage[t]!))) ?? [],
+      );
+      return largest(felt) * input.update.tokens > LOST;
     });
   }
 }

@@ -38,6 +38,11 @@ testStepCheck('B40.ratio', [
     },
     verdict: 'fail',
   },
+  {
+    name: 'tokens that are certain',
+    plant: all(stuck, ({ updates }) => void updates![1]!.policyLogprobs!.fill(-3e-7)),
+    verdict: 'not applicable',
+  },
   { name: 'one update', plant: all(stuck, ({ updates }) => void updates!.pop()), verdict: 'not applicable' },
   {
     name: 'a warm-up from a learning rate of 0',

@@ -23,7 +23,7 @@ export const b40: Fault = {
       level: 6,
       rank: 2,
       threshold:
-        'in the last of several updates some ratio is not exactly 1, if an earlier update is known to have changed the weights; only warns if completions are trained on twice without old log-probs, as declared',
+        'in the last of several updates some ratio of a token with a log-prob below -1e-4 is not exactly 1, if an earlier update is known to have changed the weights; only warns if completions are trained on twice without old log-probs, as declared',
       sources: ['huggingface/trl#3120', 'huggingface/trl#2769', 'jingyaogong/minimind#775'],
       why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update.',
@@ -50,9 +50,10 @@ export const b40: Fault = {
         const { max, tokens } = compare(
           logRatios,
           logRatios.map((row) => new Float32Array(row.length)),
-          scoredRows(record, last, 'mask'),
+          masksOfUnsure(record, last),
         );
-        if (tokens === 0) return notApplicable('tokens with mask 1 in the last update');
+        if (tokens === 0)
+          return notApplicable('tokens with mask 1 and a log-prob below -1e-4 in the last update');
         const measured = { updates: updates.length, tokens, largestLogRatio: max };
         return max === 0 ? fail(measured) : pass(measured);
       },
@@ -143,6 +144,19 @@ function logRatiosOf(record: StepRecord, update: UpdateRecord): Float32Array[] |
   const policy = updateRows(record, update, 'policyLogprobs');
   const old = scoredRows(record, update, 'oldLogprobs');
   return old && policy?.map((row, i) => row.map((logprob, t) => logprob - old[i]![t]!));
+}
+
+/** The log-prob of a token that is as good as certain: no update that does not ruin the model moves it. */
+const CERTAIN = -1e-4;
+
+/** The masks of an update, without tokens that are certain. */
+function masksOfUnsure(record: StepRecord, update: UpdateRecord): Uint8Array[] | undefined {
+  const masks = scoredRows(record, update, 'mask');
+  const policy = updateRows(record, update, 'policyLogprobs');
+  const isUnsure = (logprob: number, mask = 1) => Number(mask !== 0 && !(logprob > CERTAIN));
+  return (
+    policy?.map((row, i) => Uint8Array.from(row, (logprob, t) => isUnsure(logprob, masks?.[i]?.[t]))) ?? masks
+  );
 }
 
 /** Whether an update changed what the forward pass reads: half-precision weights may stay where float32 masters move. */

@@ -1,6 +1,7 @@
 import { TokenSets } from '../../formats/token-sets.js';
 import { type StepRecord, supportRecordOf, supportsOf } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
+import { all } from '../plants.test.helper.js';
 
 const into = { kept: true };
 
@@ -118,5 +119,11 @@ for (const [code, side] of [
       measured: { fits: 'the ids of the token after' },
     },
     { name: 'fits none', into, plant: offSupports(side, 0.1, 0.3, 2), verdict: 'not applicable' },
+    {
+      name: 'penalties, which only the sampler’s have',
+      into,
+      plant: all(offSupports(side, 0.1, 1e-6, 2), declare({ repetitionPenalty: 1.2 })),
+      verdict: side === 'sampler' ? 'not applicable' : 'fail',
+    },
     { name: 'without a support', plant: () => {}, verdict: 'not applicable' },
   ]);

@@ -2,7 +2,7 @@
 import type { Declared, Probes, StepRecord } from '../../trace/index.js';
 import { fail, type Measurements, notApplicable, type Outcome, pass } from '../outcome.js';
 import { explains, toleranceOf } from '../tolerance.js';
-import { lowersNone, samplerGap } from './sampling.js';
+import { hasPenalties, lowersNone, samplerGap } from './sampling.js';
 
 export const PATH = 'probes.plainScoring: taken where sampler and trainer disagree';
 
@@ -15,6 +15,7 @@ export function temperatureOf(
   temperature: number | undefined,
   record: StepRecord,
 ): Outcome<{ declared: number; gap: number; fits: number; gapThere: number }> {
+  if (isPenalized(side, record)) return notApplicable(UNPENALIZED);
   const straight = plainScoring?.filter(({ shift, support }) => shift === 0 && !support) ?? [];
   const own = straight.find((setting) => setting.temperature === temperature);
   if (!own?.[side].tokens || straight.length < 2) return notApplicable(PATH);
@@ -46,6 +47,7 @@ export function supportFits(
   { rollout }: Declared,
   record: StepRecord,
 ): Outcome<{ gap: number; fits: string; gapThere: number }> {
+  if (isPenalized(side, record)) return notApplicable(UNPENALIZED);
   const isOwn = ({ temperature, shift }: PlainScoring) => shift === 0 && temperature === rollout?.temperature;
   const own = plainScoring.find((setting) => isOwn(setting) && !setting.support);
   const others = plainScoring.filter((setting) => isOwn(setting) && setting.support);
@@ -54,6 +56,11 @@ export function supportFits(
   const measured = { gap: own[side].mean, fits: SUPPORTS[best.support!], gapThere: best[side].mean };
   return judge(own[side].mean, best[side].mean, measured, record);
 }
+
+const UNPENALIZED = 'log-probs of the sampler without the declared penalties, which plain scoring leaves out';
+
+const isPenalized = (side: 'policy' | 'sampler', { declared }: StepRecord) =>
+  side === 'sampler' && hasPenalties(declared?.rollout ?? {});
 
 export const UNLIKELY =
   'a token that the sampler makes less likely: without one, truncation explains the difference as well';
