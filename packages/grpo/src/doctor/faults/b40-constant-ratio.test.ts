@@ -7,6 +7,9 @@ const stuck = (record: StepRecord) => {
   record.updates![1]!.ratios!.fill(1);
 };
 
+const moved = ({ updates }: StepRecord) => {
+  updates![0]!.changedWeightShare = 0.08;
+};
 testLogCheck('B40.log', [
   {
     name: 'never clipped in 100',
@@ -41,6 +44,12 @@ testStepCheck('B40.ratio', [
   {
     name: 'tokens that are certain',
     plant: all(stuck, ({ updates }) => void updates![1]!.policyLogprobs!.fill(-3e-7)),
+    verdict: 'not applicable',
+  },
+  { name: 'bfloat16 weights that moved', plant: all(stuck, half, moved), verdict: 'fail' },
+  {
+    name: 'few different log-probs of bfloat16, whose logits move by steps',
+    plant: all(stuck, half, moved, ({ updates }) => void updates![1]!.policyLogprobs!.fill(-0.5)),
     verdict: 'not applicable',
   },
   { name: 'one update', plant: all(stuck, ({ updates }) => void updates!.pop()), verdict: 'not applicable' },

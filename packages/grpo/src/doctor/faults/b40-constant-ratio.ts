@@ -23,7 +23,7 @@ export const b40: Fault = {
       level: 6,
       rank: 2,
       threshold:
-        'in the last of several updates some ratio of a token with a log-prob below -1e-4 is not exactly 1, if an earlier update is known to have changed the weights; only warns if completions are trained on twice without old log-probs, as declared',
+        'in the last of several updates some ratio of a token with a log-prob below -1e-4 is not exactly 1, if an earlier update is known to have changed the weights; in half precision of 100 and more different log-probs; only warns if completions are trained on twice without old log-probs, as declared',
       sources: ['huggingface/trl#3120', 'huggingface/trl#2769', 'jingyaogong/minimind#775'],
       why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update.',
@@ -47,13 +47,19 @@ export const b40: Fault = {
           return notApplicable('updates.ratios, or scored.oldLogprobs and updates.policyLogprobs');
         if (!updates.slice(0, -1).some((update) => isMoved(record, update)))
           return notApplicable('an update that is known to have changed the weights');
-        const { max, tokens } = compare(
-          logRatios,
-          logRatios.map((row) => new Float32Array(row.length)),
-          masksOfUnsure(record, last),
-        );
+        const masks = masksOfUnsure(record, last);
+        const zeros = logRatios.map((row) => new Float32Array(row.length));
+        const { max, tokens } = compare(logRatios, zeros, masks);
         if (tokens === 0)
           return notApplicable('tokens with mask 1 and a log-prob below -1e-4 in the last update');
+        if (
+          max === 0 &&
+          !isFull(record) &&
+          differentIn(updateRows(record, last, 'policyLogprobs'), masks) < MANY
+        )
+          return notApplicable(
+            `${MANY} different log-probs of them, of which half precision rounds some back`,
+          );
         const measured = { updates: updates.length, tokens, largestLogRatio: max };
         return max === 0 ? fail(measured) : pass(measured);
       },
@@ -148,6 +154,13 @@ function logRatiosOf(record: StepRecord, update: UpdateRecord): Float32Array[] |
 
 /** The log-prob of a token that is as good as certain: no update that does not ruin the model moves it. */
 const CERTAIN = -1e-4;
+
+/** Different log-probs of which half precision, where logits move by steps, does not leave all as they were. */
+const MANY = 100;
+
+/** Values of the tokens with mask 1 that differ from one another. */
+const differentIn = (rows: readonly Float32Array[] = [], masks: readonly Uint8Array[] = []): number =>
+  new Set(rows.flatMap((row, i) => [...row.filter((_, t) => masks[i]![t] === 1)])).size;
 
 /** The masks of an update, without tokens that are certain. */
 function masksOfUnsure(record: StepRecord, update: UpdateRecord): Uint8Array[] | undefined {
