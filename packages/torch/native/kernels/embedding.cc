@@ -1,5 +1,6 @@
-// grpo::embedding: rows of a weight. On a CPU libtorch adds up their gradients in the weight's precision, and a row in
-// bfloat16 that many tokens have loses some of them; they are added up in float32 here. Elsewhere it is libtorch's.
+// grpo::embedding: rows of a weight. On a CPU libtorch makes a gradient of all rows, and adds them up in the weight's
+// precision, where a row in bfloat16 that many tokens have loses some of them. Here they go to their sum in float32
+// themselves. Elsewhere it is libtorch's.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -22,12 +23,11 @@ struct Embedding : torch::autograd::Function<Embedding> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    TORCH_CHECK(!at::GradMode::is_enabled(), "embedding has no second derivative in half precision");
     const auto saved = context->get_saved_variables();
     const auto &weight = saved[0], &ids = saved[1];
     const auto rows = gradients[0].to(at::kFloat);
     // The sum of the weight's gradients takes the rows of these ids alone.
-    const auto sum = gradientSumOf(weight);
+    const auto sum = at::GradMode::is_enabled() ? at::Tensor() : gradientSumOf(weight);
     if (!sum.defined()) {
       const auto all = at::embedding_dense_backward(rows, ids, weight.size(0), -1, false);
       return {all.to(weight.scalar_type()), {}};
@@ -40,8 +40,8 @@ struct Embedding : torch::autograd::Function<Embedding> {
 at::Tensor embedding(const at::Tensor& weight, const at::Tensor& ids) {
   const bool differs = at::GradMode::is_enabled() && weight.requires_grad();
   const auto type = weight.scalar_type();
-  const bool isHalf = type == at::kBFloat16 || type == at::kHalf;
-  return differs && isHalf && weight.device().is_cpu() ? Embedding::apply(weight, ids) : at::embedding(weight, ids);
+  const bool isSummed = type == at::kBFloat16 || type == at::kHalf || type == at::kFloat;
+  return differs && isSummed && weight.device().is_cpu() ? Embedding::apply(weight, ids) : at::embedding(weight, ids);
 }
 
 }  // namespace

@@ -72,11 +72,15 @@ at::Tensor gradientSumOf(const at::Tensor& tensor) {
   if (asked && !asked->empty()) return {};
 #ifdef GRPO_TAKES_GRADIENTS
   const auto* hook = dynamic_cast<AddTo*>(torch::autograd::impl::post_acc_grad_hooks(tensor).get());
-  return hook ? hook->sum : at::Tensor();
+  if (hook) return hook->sum;
 #else
   const auto& sum = tensor.grad();
-  return sum.defined() && sum.scalar_type() != tensor.scalar_type() ? sum : at::Tensor();
+  if (sum.defined() && sum.scalar_type() != tensor.scalar_type()) return sum;
 #endif
+  // In float32 the gradient itself is the sum, which the first pass begins.
+  if (!isPlain(tensor, at::kFloat)) return {};
+  if (!tensor.grad().defined()) tensor.mutable_grad() = at::zeros_like(tensor);
+  return isPlain(tensor.grad(), at::kFloat) ? tensor.grad() : at::Tensor();
 }
 
 }  // namespace grpo

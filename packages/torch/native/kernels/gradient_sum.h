@@ -1,4 +1,4 @@
-// Sums of gradients in another precision than the parameter's: bfloat16 weights, float32 sums.
+// Sums of gradients in float32, whatever the parameter's precision.
 #pragma once
 #include <ATen/ATen.h>
 
@@ -7,8 +7,8 @@ namespace grpo {
 // From now on backward passes add the gradients of a leaf to `sum` and leave none; an undefined sum ends that.
 void setGradientSum(const at::Tensor& leaf, const at::Tensor& sum);
 
-// The sum that takes what this backward pass finds for a tensor: undefined where there is none, or where the pass was
-// asked for gradients and is to accumulate none.
+// The sum that takes what this backward pass finds for a tensor, on a CPU in float32 its gradient: undefined where
+// there is none, or where the pass was asked for gradients and is to accumulate none.
 at::Tensor gradientSumOf(const at::Tensor& tensor);
 
 // sum += gradient, of equal shapes.
