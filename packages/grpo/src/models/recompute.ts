@@ -51,27 +51,15 @@ class RecomputingDecoder extends Decoder implements Disposable {
   readonly #embeds: boolean;
   /** The first layer that has something to train. */
   readonly #first: number;
-  /**
-   * The tied head as a leaf of its own: its gradient meets the embedding's as it does where nothing is recomputed. In half
-   * precision each goes to the sum by itself.
-   */
-  readonly #tiedHead: Tensor | undefined;
 
   constructor({ weights, lora }: Decoder) {
     super(weights, lora);
-    const { embedding, head, positions, layers } = weights;
+    const { embedding, positions, layers } = weights;
     this.#embeds = embedding.requiresGrad || (positions?.requiresGrad ?? false);
     const adapted = layers.findIndex(({ qkv, output, gateUp, down }) =>
       [...qkv, output, ...gateUp, down].some(({ name }) => lora?.of(name)),
     );
     this.#first = this.#embeds ? 0 : Math.max(adapted, 0);
-    if (head !== embedding || !embedding.requiresGrad || embedding.dtype !== 'float32') return;
-    this.#tiedHead = this.#keep(head.detach());
-    this.#tiedHead.requiresGrad = true;
-  }
-
-  override get head(): Tensor {
-    return this.#tiedHead ?? super.head;
   }
 
   override hidden(tokens: PackedTokens, attend: Attend): Tensor {
@@ -90,8 +78,6 @@ class RecomputingDecoder extends Decoder implements Disposable {
         const gradient = this.#throughLayers(call);
         if (gradient && this.#embeds) roots.push({ tensor: this.embed(call.tokens), gradient });
       }
-      const gradient = this.#tiedHead?.grad;
-      if (gradient) roots.push({ tensor: this.weights.embedding, gradient });
       if (roots.length === 0) return;
       backward(
         roots.map(({ tensor }) => tensor),
