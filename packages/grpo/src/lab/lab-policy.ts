@@ -20,10 +20,11 @@ export interface PolicyOptions {
   isMasked: boolean;
   /** What it learnt to say before an answer. */
   answerPrefix: string;
+  /** Steps of its imitation: few enough by default that it still errs, and doubts. */
+  steps: number;
   seed: number;
 }
 
-/** Few enough that it still errs, and doubts. */
 const STEPS = 90;
 const BATCH = 16;
 
@@ -32,11 +33,11 @@ const made = new Map<string, Promise<LoadedModel>>();
 /** The policy, made once in a process; clone its decoder to change it. */
 export function labPolicy(options: Partial<PolicyOptions> = {}): Promise<LoadedModel> {
   const { family = 'qwen2', dtype = 'float32', padIsEnd = false, answerPrefix = '', seed = 0 } = options;
-  const { isMasked = false } = options;
-  const key = [family, dtype, padIsEnd, isMasked, answerPrefix, seed].join(' ');
+  const { isMasked = false, steps = STEPS } = options;
+  const key = [family, dtype, padIsEnd, isMasked, answerPrefix, steps, seed].join(' ');
   let model = made.get(key);
   if (!model) {
-    model = makePolicy({ family, dtype, padIsEnd, isMasked, answerPrefix, seed });
+    model = makePolicy({ family, dtype, padIsEnd, isMasked, answerPrefix, steps, seed });
     made.set(key, model);
   }
   return model;
@@ -54,6 +55,7 @@ async function makePolicy({
   padIsEnd,
   isMasked,
   answerPrefix,
+  steps,
   seed,
 }: PolicyOptions): Promise<LoadedModel> {
   const { tokenizer, template, endId, eosId } = await labText(padIsEnd ? '<|end|>' : '<pad>');
@@ -79,7 +81,7 @@ async function makePolicy({
     }));
     const examples = examplesOf(model, { ...task, train });
     const order = new DataOrder(examples.length, seed);
-    for (let step = 0; step < STEPS; step++) {
+    for (let step = 0; step < steps; step++) {
       const batch = order.at(step, BATCH).map((i) => examples[i]!);
       await sftStep(model, optimizer, batch, { learningRate: 4e-3, maxGradNorm: 1, microBatchTokens: 8192 });
     }
