@@ -76,7 +76,7 @@ const BESIDE = [
 ];
 const SHARE = 0.12;
 /** What the doctor rightly warns of where sampling leaves out tokens or moves their probability. */
-const OTHERWISE_DRAWN = ['B19.truncation', 'B19.surprise'];
+const OTHERWISE_DRAWN = ['B19.truncation', 'B19.surprise', 'B39.gap'];
 
 const root = mkdtempSync(join(tmpdir(), 'grpo-clean-'));
 

@@ -38,6 +38,33 @@ testStepCheck('B49.nonnegative', [
     verdict: 'pass',
   },
   {
+    name: 'rounding of the logits in a full KL',
+    into: { step: 5 },
+    plant: all(
+      (record) => void record.updates![0]!.klTerms!.fill(-5e-6),
+      declare({ kl: { estimator: 'full' } }),
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'as much in a full KL of a completion',
+    into: { step: 5 },
+    plant: all(
+      (record) => void record.updates![0]!.klTerms!.fill(-2e-5),
+      declare({ kl: { estimator: 'full', level: 'sequence_sum' } }),
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'more in a full KL of a token',
+    into: { step: 5 },
+    plant: all(
+      (record) => void record.updates![0]!.klTerms!.fill(-2e-5),
+      declare({ kl: { estimator: 'full' } }),
+    ),
+    verdict: 'fail',
+  },
+  {
     name: 'no estimate declared',
     plant: ({ declared }) => void delete declared!.kl!.estimator,
     verdict: 'not applicable',

@@ -35,7 +35,7 @@ export const b49: Fault = {
       level: 6,
       rank: 7,
       threshold:
-        'k2, k3, abs and the full KL: every token with mask 1 ≥ −1e-6 in float32 and ≥ −0.02 in half precision, which rounds; and finite',
+        'every token with mask 1 ≥ −1e-6 with k2, k3 and abs, ≥ −1e-5 with the full KL, which rounds as its logits do, and ≥ −0.02 in half precision; of a full KL that is summed over a completion so much times its tokens; and finite',
       sources: ['arXiv:2402.03300'],
       why: 'd² / 2, e^−d + d − 1 and |d| ≥ 0.',
       remedy: 'Check sign and mask: padding has no KL.',
@@ -47,9 +47,11 @@ export const b49: Fault = {
         const terms = updateRows(record, firstUpdate, 'klTerms');
         if (!terms) return notApplicable('updates.klTerms');
         const masks = firstMasks(record);
-        const least = isFull(record) ? -1e-6 : -0.02;
+        const isWhole = kl?.estimator === 'full';
+        const ofToken = !isFull(record) ? -0.02 : isWhole ? -1e-5 : -1e-6;
         const wrong = terms.flatMap((row, at): Evidence[] => {
           const mask = masks?.[at];
+          const least = ofToken * (isWhole && kl?.level === 'sequence_sum' ? row.length : 1);
           for (let token = 0; token < row.length; token++) {
             const kl = row[token]!;
             if (mask?.[token] !== 0 && !(kl >= least && kl < Number.POSITIVE_INFINITY))
