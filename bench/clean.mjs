@@ -1,7 +1,8 @@
 // What the doctor says of healthy runs: node bench/clean.mjs SEED STEPS [LEVEL]
 // Draws runs by SEED until they have had STEPS steps: a preset or a form of the objective, and settings beside it; family,
-// precision and policy, which doubts or is certain; adapters, threads, a resume in the middle. Each step is audited. LEVEL caps the CPU's instructions (`grpo env`). Prints
-// the false findings, and of each hand-over the largest deviation beside its bound. Exit code 1 where a check failed.
+// precision and policy, which doubts or is certain; adapters, threads, a resume in the middle. Each step is audited. LEVEL
+// caps the CPU's instructions (`grpo env`). Prints the false findings, and of each hand-over the largest deviation beside
+// its bound. Exit code 1 where a check failed.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

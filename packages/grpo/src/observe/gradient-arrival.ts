@@ -30,32 +30,23 @@ export class GradientArrival {
   /** Whether the loss depends on what the model computes: asked only of a pass that changed nothing. */
   #hasGradient(input: LossInput): boolean {
     return tidy(() => {
-      const leafOf = (values: LossInput['logprobs_T']) => {
+      const leaf = (values: LossInput['logprobs_T']) => {
         const own = values.detach();
         own.requiresGrad = true;
         return own;
       };
-      const [logprobs_T, entropies_T] = [leafOf(input.logprobs_T), leafOf(input.entropies_T)];
-      const fullKl_T = input.fullKl_T && leafOf(input.fullKl_T);
+      const [logprobs_T, entropies_T] = [leaf(input.logprobs_T), leaf(input.entropies_T)];
+      const fullKl_T = input.fullKl_T && leaf(input.fullKl_T);
       const { loss } = this.trainer.stages.objective({ ...input, logprobs_T, entropies_T, fullKl_T });
       if (!loss.requiresGrad) return false;
-      // How far logits can move each: not the log-prob of a token that is certain, nor an entropy or a KL that is 0.
-      const surprises = logprobs_T.toNumbers().map((logprob) => -Math.expm1(logprob));
-      const leaves = [
-        { leaf: logprobs_T, leverage: surprises },
-        ...[entropies_T, ...(fullKl_T ? [fullKl_T] : [])].map((one) => ({
-          leaf: one,
-          leverage: one.toNumbers(),
-        })),
-      ];
-      const slopes = grad(
-        [loss],
-        leaves.map((one) => one.leaf),
-      );
-      const felt = leaves.flatMap(
-        ({ leverage }, i) =>
-          slopes[i]?.toNumbers().map((slope, t) => Math.abs(slope * Math.min(1, leverage[t]!))) ?? [],
-      );
+      const leaves = [logprobs_T, entropies_T, ...(fullKl_T ? [fullKl_T] : [])];
+      const slopes = grad([loss], leaves);
+      const felt = leaves.flatMap((one, i) => {
+        const values = one.toNumbers();
+        // Logits move no log-prob of a token that is certain, no entropy and no KL that is 0.
+        const reach = (t: number) => Math.min(1, Math.abs(values[t]!));
+        return slopes[i]?.toNumbers().map((slope, t) => Math.abs(slope) * reach(t)) ?? [];
+      });
       return largest(felt) * input.update.tokens > LOST;
     });
   }

@@ -52,11 +52,9 @@ export const b40: Fault = {
         const { max, tokens } = compare(logRatios, zeros, masks);
         if (tokens === 0)
           return notApplicable('tokens with mask 1 and a log-prob below -1e-4 in the last update');
-        if (
-          max === 0 &&
-          !isFull(record) &&
-          differentIn(updateRows(record, last, 'policyLogprobs'), masks) < MANY
-        )
+        const policy = updateRows(record, last, 'policyLogprobs');
+        const different = policy ? differentIn(policy, masks) : tokens;
+        if (max === 0 && !isFull(record) && different < MANY)
           return notApplicable(
             `${MANY} different log-probs of them, of which half precision rounds some back`,
           );
@@ -159,8 +157,8 @@ const CERTAIN = -1e-4;
 const MANY = 100;
 
 /** Values of the tokens with mask 1 that differ from one another. */
-const differentIn = (rows: readonly Float32Array[] = [], masks: readonly Uint8Array[] = []): number =>
-  new Set(rows.flatMap((row, i) => [...row.filter((_, t) => masks[i]![t] === 1)])).size;
+const differentIn = (rows: readonly Float32Array[], masks: readonly Uint8Array[] | undefined): number =>
+  new Set(rows.flatMap((row, i) => [...row.filter((_, t) => masks?.[i]?.[t] !== 0)])).size;
 
 /** The masks of an update, without tokens that are certain. */
 function masksOfUnsure(record: StepRecord, update: UpdateRecord): Uint8Array[] | undefined {
