@@ -20,6 +20,14 @@ const main = fileURLToPath(new URL('../packages/grpo/bin/grpo.js', import.meta.u
 const root = options.output ?? mkdtempSync(join(tmpdir(), 'grpo-real-size-'));
 mkdirSync(root, { recursive: true });
 const run = join(root, 'run');
+// A model of random weights gets nothing right, and without rewards that differ no gradient would be there to go wrong.
+const reward = join(root, 'reward.mjs');
+writeFileSync(
+  reward,
+  `const points = (text) => [...text].reduce((sum, character) => sum + character.codePointAt(0), 0);
+export default ({ completions }) => completions.map((text) => (points(text) % 7) / 7);
+`,
+);
 const SAMPLE_MS = 500;
 const LOOK_MS = 20;
 
@@ -71,6 +79,7 @@ for (const [index, { name, after, seconds }] of STARTS.entries()) {
           `model=${model}`,
           `task.data=${data}`,
           'task.system=',
+          `rewards=[{module: ${reward}}]`,
           'dtype=bfloat16',
           `train.steps=${steps}`,
           `checkpoint.every=${Math.ceil(steps / 4)}`,
