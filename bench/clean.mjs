@@ -58,22 +58,26 @@ const PRESETS = Object.entries(presets).map(([name, { values }]) => ({
 
 /** Each is drawn by itself: no form foresees which of them meet. */
 const BESIDE = [
-  ...[['rollout.topP=0.7'], ['rollout.topK=3'], ['rollout.minP=0.05'], ['rollout.temperature=0.6']],
-  ...[
-    ['rollout.repetitionPenalty=1.2'],
-    ['rollout.minNewTokens=3'],
-    ['groups.refills=1'],
-    ['advantage.flat=drop'],
-  ],
-  ...[
-    ['kl.beta=0.05', 'kl.estimator=full'],
-    ['kl.beta=0.2'],
-    ['entropy.coefficient=0.01'],
-    ['entropy.topShare=0.3'],
-  ],
-  ...[['objective.oldLogprobs=sampler'], ['objective.oldLogprobs=recompute', 'objective.iterations=2']],
-  ...[['objective.minibatches=2'], ['objective.maskTruncated=true'], ['train.microBatchTokens=60']],
-  ...[['train.recompute=layers'], ['optimizer.maxGradNorm=0.05'], ['optimizer.learningRate=3e-6']],
+  'rollout.topP=0.7',
+  'rollout.topK=3',
+  'rollout.minP=0.05',
+  'rollout.temperature=0.6',
+  'rollout.repetitionPenalty=1.2',
+  'rollout.minNewTokens=3',
+  'groups.refills=1',
+  'advantage.flat=drop',
+  'kl.beta=0.05 kl.estimator=full',
+  'kl.beta=0.2',
+  'entropy.coefficient=0.01',
+  'entropy.topShare=0.3',
+  'objective.oldLogprobs=sampler',
+  'objective.oldLogprobs=recompute objective.iterations=2',
+  'objective.minibatches=2',
+  'objective.maskTruncated=true',
+  'train.microBatchTokens=60',
+  'train.recompute=layers',
+  'optimizer.maxGradNorm=0.05',
+  'optimizer.learningRate=3e-6',
 ];
 const SHARE = 0.12;
 /** What the doctor rightly warns of where sampling leaves out tokens or moves their probability. */
@@ -91,9 +95,13 @@ function drawn(index) {
   const threads = pick([1, 2, 3, 4, 8, 16, 64], 4);
   const policy = {
     ...run.policy,
-    ...{ family, seed: Math.floor(uniform(seed, index, 5) * 3), steps: pick([90, 90, 600], 7) },
+    family,
+    seed: Math.floor(uniform(seed, index, 5) * 3),
+    steps: pick([90, 90, 600], 7),
   };
-  const beside = BESIDE.filter((_, i) => uniform(seed, index, 8 + i) < SHARE).flat();
+  const beside = BESIDE.filter((_, i) => uniform(seed, index, 8 + i) < SHARE).flatMap((own) =>
+    own.split(' '),
+  );
   return { run, policy, dtype, lora, threads, beside, resumeAfter: pick([0, 0, STEPS / 2], 6), index };
 }
 

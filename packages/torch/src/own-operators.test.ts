@@ -59,6 +59,21 @@ describe('embedding', () => {
   );
 });
 
+describe('embedding in float32', () => {
+  it('has a second derivative', () => {
+    tidy(() => {
+      const weight = tensor(Float32Array.of(2, -3, 5, 7), [4, 1]);
+      weight.requiresGrad = true;
+      const ids = tensor(BigInt64Array.of(1n, 3n, 1n));
+      const cubes = embedding(weight, ids).pow(3).sum();
+      const [first] = grad([cubes], [weight], undefined, { createGraph: true });
+      const [second] = grad([first!.sum()], [weight]);
+      // n (w³)″ = 6 n w of a row that n ids have.
+      expect(second!.toNumbers()).toEqual([0, 6 * 2 * -3, 0, 6 * 7]);
+    });
+  });
+});
+
 describe('linear', () => {
   // Wide and narrow outputs take different ways through the gradient of the weight.
   it.each([

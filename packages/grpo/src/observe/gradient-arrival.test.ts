@@ -62,7 +62,7 @@ it.each([
   { settings: [], has: 'no gradient' },
   { settings: ['kl.beta=0.1'], has: 'a gradient' },
   { settings: FULL_KL, has: 'a gradient' },
-  // Where policy and reference are one, their KL is at its minimum.
+  // A reference with the policy's weights: the KL is 0, which is the least it can be.
   { settings: FULL_KL, away: 1, has: 'no gradient' },
   { settings: ['entropy.coefficient=0.1'], has: 'a gradient' },
   // Nothing but the likeliest token can be drawn, whose probability and entropy do not move.

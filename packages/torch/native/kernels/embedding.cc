@@ -27,7 +27,7 @@ struct Embedding : torch::autograd::Function<Embedding> {
     const auto &weight = saved[0], &ids = saved[1];
     const auto rows = gradients[0].to(at::kFloat);
     // The sum of the weight's gradients takes the rows of these ids alone.
-    const auto sum = at::GradMode::is_enabled() ? at::Tensor() : gradientSumOf(weight);
+    const auto sum = gradientSumOf(weight);
     if (!sum.defined()) {
       const auto all = at::embedding_dense_backward(rows, ids, weight.size(0), -1, false);
       return {all.to(weight.scalar_type()), {}};

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { change, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare } from '../plants.test.helper.js';
 
@@ -37,33 +38,22 @@ testStepCheck('B49.nonnegative', [
     plant: all((record) => void record.updates![0]!.klTerms!.fill(-0.004), declare({ dtype: 'bfloat16' })),
     verdict: 'pass',
   },
-  {
-    name: 'rounding of the logits in a full KL',
+  ...(
+    [
+      ['rounding of the logits in a full KL', -5e-6, 'token', 'pass'],
+      ['more of a token', -2e-5, 'token', 'fail'],
+      ['as much of a whole completion', -2e-5, 'sequence_sum', 'pass'],
+      ['more than all of its tokens round', -0.1, 'sequence_sum', 'fail'],
+    ] as const
+  ).map(([name, kl, level, verdict]) => ({
+    name,
     into: { step: 5 },
     plant: all(
-      (record) => void record.updates![0]!.klTerms!.fill(-5e-6),
-      declare({ kl: { estimator: 'full' } }),
+      (record: StepRecord) => void record.updates![0]!.klTerms!.fill(kl),
+      declare({ kl: { estimator: 'full', level } }),
     ),
-    verdict: 'pass',
-  },
-  {
-    name: 'as much in a full KL of a completion',
-    into: { step: 5 },
-    plant: all(
-      (record) => void record.updates![0]!.klTerms!.fill(-2e-5),
-      declare({ kl: { estimator: 'full', level: 'sequence_sum' } }),
-    ),
-    verdict: 'pass',
-  },
-  {
-    name: 'more in a full KL of a token',
-    into: { step: 5 },
-    plant: all(
-      (record) => void record.updates![0]!.klTerms!.fill(-2e-5),
-      declare({ kl: { estimator: 'full' } }),
-    ),
-    verdict: 'fail',
-  },
+    verdict,
+  })),
   {
     name: 'no estimate declared',
     plant: ({ declared }) => void delete declared!.kl!.estimator,

@@ -48,6 +48,7 @@ export const b49: Fault = {
         if (!terms) return notApplicable('updates.klTerms');
         const masks = firstMasks(record);
         const isWhole = kl?.estimator === 'full';
+        // Its normalizers round to steps of the largest logits: 4e-6 between 32 and 64.
         const ofToken = !isFull(record) ? -0.02 : isWhole ? -1e-5 : -1e-6;
         const wrong = terms.flatMap((row, at): Evidence[] => {
           const mask = masks?.[at];
