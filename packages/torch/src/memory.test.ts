@@ -6,7 +6,7 @@ const MiB = 2 ** 20;
 
 /** Runs a module in a process of its own, whose memory is its alone, and returns the number that it prints. */
 function measure(body: string): number {
-  const code = `import { byteParts, full, memory, tidy } from '${new URL('./index.js', import.meta.url).href}';\n${body}`;
+  const code = `import { byteParts, empty, full, keep, memory, tidy } from '${new URL('./index.js', import.meta.url).href}';\n${body}`;
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
   if (child.status !== 0) throw new Error(child.stderr);
   return Number(child.stdout);
@@ -29,6 +29,26 @@ describe('tensors that nobody disposes', () => {
 
   it('are counted until then', () => {
     expect(measure('globalThis.kept = full([1024], 0.5); console.log(memory().bytes)')).toBe(4096);
+  });
+});
+
+describe('a collection of the whole heap', () => {
+  const collections = (making: string) =>
+    measure(`
+      const { PerformanceObserver, constants } = await import('node:perf_hooks');
+      let count = 0;
+      const isWhole = ({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+      new PerformanceObserver((list) => (count += list.getEntries().filter(isWhole).length)).observe({ entryTypes: ['gc'] });
+      for (let i = 0; i < 30; i++) {
+        const some = Array.from({ length: 8 }, () => ${making});
+        await new Promise(setImmediate);
+        for (const tensor of some) tensor.dispose();
+      }
+      console.log(count);`);
+
+  it('is due to memory that nobody else frees, not to tensors that are kept', () => {
+    expect(collections(`empty([64 * ${MiB}])`)).toBeGreaterThan(3);
+    expect(collections(`tidy(() => keep(empty([64 * ${MiB}])))`)).toBeLessThan(3);
   });
 });
 

@@ -39,13 +39,12 @@ export function tidy<T>(body: () => T): T {
   }
 }
 
-/** Takes a tensor out of the running scopes: it lives until it is disposed. */
+/** Takes a tensor out of the running scopes: it lives until its owner disposes it, and does not drive the collector. */
 export function keep<T extends Disposable>(tensor: T): T {
   for (const scope of scopes) {
     const index = scope.lastIndexOf(tensor);
     if (index >= 0) scope.splice(index, 1);
   }
-  tensor.charge();
   return tensor;
 }
 

@@ -38,21 +38,35 @@ INLINE void inFours(int64_t count, const Run& run) {
   if (first < count) run(std::integral_constant<int, 1>(), first);
 }
 
+// Keys and values that are read now, and the keys that are read next. Each is a short run in memory, far from the
+// others, which no processor foresees: values are fetched with the keys before them, and the next keys with the values.
+template <class T>
+struct Runs {
+  const T *keys, *values, *next;
+};
+
+template <class T>
+INLINE void fetch(const T* ahead) {
+  __builtin_prefetch(ahead, 0, 2);
+}
+
 // Scores of Q queries, `padded` numbers each, with the keys of B vectors from vector `first` on.
 template <int Q, int B, class T>
-INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, int64_t first, float* scores,
+INLINE void scoreSome(const float* queries, int64_t padded, const Runs<T>& runs, int64_t first, float* scores,
                       int64_t stride) {
   constexpr int64_t PER_BLOCK = KEY_BLOCK / LANES;
   Vector sums[Q][B] = {};
   const T* from[B];
   UNROLL
   for (int b = 0; b < B; ++b)
-    from[b] = keys + (first + b) / PER_BLOCK * padded * KEY_BLOCK + (first + b) % PER_BLOCK * LANES;
+    from[b] = runs.keys + (first + b) / PER_BLOCK * padded * KEY_BLOCK + (first + b) % PER_BLOCK * LANES;
+  const T* ahead = runs.values + first * LANES * padded;
   FOUR_AT_ONCE
   for (int64_t d = 0; d < padded; ++d) {
     UNROLL
     for (int b = 0; b < B; ++b) {
       const Vector key = load(from[b] + d * KEY_BLOCK);
+      fetch(ahead + (d * B + b) * LANES);
       UNROLL
       for (int q = 0; q < Q; ++q) sums[q][b] += key * queries[q * padded + d];
     }
@@ -66,12 +80,13 @@ INLINE void scoreSome(const float* queries, int64_t padded, const T* keys, int64
 
 // The same for all blocks: [Q, stride]. Several vectors at a time, to have enough sums under way.
 template <int Q, class T>
-void scoreBlocks(const float* queries, int64_t padded, const T* keys, int64_t blocks, float* scores, int64_t stride) {
+void scoreBlocks(const float* queries, int64_t padded, const Runs<T>& runs, int64_t blocks, float* scores,
+                 int64_t stride) {
   constexpr int MOST = 8 / Q;
   const int64_t vectors = blocks * (KEY_BLOCK / LANES);
   int64_t first = 0;
   const auto some = [&](auto count) INLINED {
-    scoreSome<Q, count>(queries, padded, keys, first, scores, stride);
+    scoreSome<Q, count>(queries, padded, runs, first, scores, stride);
     first += count;
   };
   while (first + MOST <= vectors) some(std::integral_constant<int, MOST>());
@@ -82,21 +97,24 @@ void scoreBlocks(const float* queries, int64_t padded, const T* keys, int64_t bl
   if (first < vectors) some(std::integral_constant<int, 1>());
 }
 
-// Adds weights × values of `length` tokens to C vectors from each of Q outputs.
+// Adds weights × values of tokens `first` … `end` to C vectors from vector `at` of each of Q outputs.
 template <int Q, int C, class T>
-INLINE void addColumns(const float* weights, int64_t stride, const T* values, int64_t length, int64_t padded,
-                       float* out) {
+INLINE void addColumns(const float* weights, int64_t stride, const Runs<T>& runs, int64_t first, int64_t end,
+                       int64_t padded, int64_t at, float* out) {
   Vector sums[Q][C];
   UNROLL
   for (int q = 0; q < Q; ++q) {
     UNROLL
-    for (int c = 0; c < C; ++c) sums[q][c] = load(out + q * padded + c * LANES);
+    for (int c = 0; c < C; ++c) sums[q][c] = load(out + q * padded + at + c * LANES);
   }
   FOUR_AT_ONCE
-  for (int64_t t = 0; t < length; ++t) {
+  for (int64_t t = first; t < end; ++t) {
     Vector value[C];
     UNROLL
-    for (int c = 0; c < C; ++c) value[c] = load(values + t * padded + c * LANES);
+    for (int c = 0; c < C; ++c) {
+      value[c] = load(runs.values + t * padded + at + c * LANES);
+      fetch(runs.next + t * padded + at + c * LANES);
+    }
     UNROLL
     for (int q = 0; q < Q; ++q) {
       UNROLL
@@ -106,17 +124,18 @@ INLINE void addColumns(const float* weights, int64_t stride, const T* values, in
   UNROLL
   for (int q = 0; q < Q; ++q) {
     UNROLL
-    for (int c = 0; c < C; ++c) store(out + q * padded + c * LANES, sums[q][c]);
+    for (int c = 0; c < C; ++c) store(out + q * padded + at + c * LANES, sums[q][c]);
   }
 }
 
 template <int Q, class T>
-void addValues(const float* weights, int64_t stride, const T* values, int64_t length, int64_t padded, float* out) {
+void addValues(const float* weights, int64_t stride, const Runs<T>& runs, int64_t first, int64_t end, int64_t padded,
+               float* out) {
   constexpr int C = Q == 4 ? 2 : 4;
   int64_t at = 0;
   for (; at + C * LANES <= padded; at += C * LANES)
-    addColumns<Q, C>(weights, stride, values + at, length, padded, out + at);
-  for (; at < padded; at += LANES) addColumns<Q, 1>(weights, stride, values + at, length, padded, out + at);
+    addColumns<Q, C>(weights, stride, runs, first, end, padded, at, out);
+  for (; at < padded; at += LANES) addColumns<Q, 1>(weights, stride, runs, first, end, padded, at, out);
 }
 
 // c × tanh(score / c) for each score. Apart, so that it takes no registers from the others.
@@ -152,24 +171,35 @@ INLINE Part partOf(int64_t length, int64_t behind, const Attention& job) {
   return {block, (length + KEY_BLOCK - 1) / KEY_BLOCK - block, past - block * KEY_BLOCK, length - block * KEY_BLOCK};
 }
 
-// Computes Q queries of one key head, from query `first` on, row by row. The rows share the prompt's keys, which are
-// read once.
+// A key head of a group of rows. Those of one key head are neighbours, and among them the groups of one prompt.
+struct Task {
+  const Row* rows;
+  int64_t count, kvHead;
+};
+
+INLINE Task taskAt(const Attention& job, int64_t place) {
+  const Group& group = job.groups[place % job.count];
+  return {job.rows + group.first, group.count, place / job.count};
+}
+
+// Computes Q queries of a task, from query `first` on, row by row. The rows share the prompt's keys, which are read
+// once.
 template <int Q, class T>
-INLINE void attendQueries(const Attention& job, const Row* rows, int64_t kvHead, int64_t first, float* scratch) {
+INLINE void attendQueries(const Attention& job, const Task& task, const Task& next, int64_t first, float* scratch) {
   const int64_t padded = job.padded, shared = job.heads / job.kvHeads;
-  const Row& some = rows[first / shared];
+  const Row& some = task.rows[first / shared];
   const Part prompt = partOf(some.promptLength, some.length + 1, job);
   const int64_t ownStart = prompt.blocks * KEY_BLOCK;
   const Row* rowOf[Q];
   Part own[Q];
   int64_t stride = ownStart;
   for (int q = 0; q < Q; ++q) {
-    rowOf[q] = rows + (first + q) / shared;
+    rowOf[q] = task.rows + (first + q) / shared;
     own[q] = partOf(rowOf[q]->length + 1, 0, job);
     stride = std::max(stride, ownStart + own[q].blocks * KEY_BLOCK);
   }
   float *queries = scratch, *sums = queries + Q * padded, *scores = sums + Q * padded;
-  const auto headOf = [&](int q) INLINED { return kvHead * shared + (first + q) % shared; };
+  const auto headOf = [&](int q) INLINED { return task.kvHead * shared + (first + q) % shared; };
   for (int q = 0; q < Q; ++q) {
     const T* from = static_cast<const T*>(job.query) + rowOf[q]->index * job.queryStride + headOf(q) * job.width;
     readHead(job, from, job.queryNorm, rowOf[q]->index, queries + q * padded);
@@ -183,15 +213,22 @@ INLINE void attendQueries(const Attention& job, const Row* rows, int64_t kvHead,
       inFours(end - q, [&](auto count, int64_t from) INLINED { run(count, q + from); });
     }
   };
-  const auto at = [&](const Cache& cache, int64_t place, const Part& part) INLINED {
-    return ((place * job.kvHeads + kvHead) * cache.blocks + part.block) * KEY_BLOCK * padded;
+  const auto runsOf = [&](const Cache& cache, int64_t place, const Part& part, int64_t nextPlace) INLINED {
+    const auto at = [&](int64_t place, int64_t kvHead, int64_t block) INLINED {
+      return ((place * job.kvHeads + kvHead) * cache.blocks + block) * KEY_BLOCK * padded;
+    };
+    const T *keys = static_cast<const T*>(cache.keys), *values = static_cast<const T*>(cache.values);
+    const int64_t here = at(place, task.kvHead, part.block);
+    return Runs<T>{keys + here, values + here, keys + at(nextPlace, next.kvHead, part.block)};
   };
-  const int64_t promptAt = at(job.prompt, some.prompt, prompt);
-  scoreBlocks<Q>(queries, padded, static_cast<const T*>(job.prompt.keys) + promptAt, prompt.blocks, scores, stride);
+  const auto ownRuns = [&](int64_t q) INLINED {
+    const Row& after = next.rows[std::min(rowOf[q] - task.rows, next.count - 1)];
+    return runsOf(job.own, rowOf[q]->place, own[q], after.place);
+  };
+  const Runs<T> promptRuns = runsOf(job.prompt, some.prompt, prompt, next.rows->prompt);
+  scoreBlocks<Q>(queries, padded, promptRuns, prompt.blocks, scores, stride);
   ofEachRow([&](auto count, int64_t q) INLINED {
-    scoreBlocks<count>(queries + q * padded, padded,
-                       static_cast<const T*>(job.own.keys) + at(job.own, rowOf[q]->place, own[q]), own[q].blocks,
-                       scores + q * stride + ownStart, stride);
+    scoreBlocks<count>(queries + q * padded, padded, ownRuns(q), own[q].blocks, scores + q * stride + ownStart, stride);
   });
   if (job.softcap > 0) capScores(scores, Q * stride, job.softcap);
   float totals[Q];
@@ -203,13 +240,9 @@ INLINE void attendQueries(const Attention& job, const Row* rows, int64_t kvHead,
     totals[q] = weigh(all, stride);
   }
   std::fill(sums, sums + Q * padded, 0.f);
-  addValues<Q>(scores + prompt.first, stride,
-               static_cast<const T*>(job.prompt.values) + promptAt + prompt.first * padded, prompt.end - prompt.first,
-               padded, sums);
+  addValues<Q>(scores, stride, promptRuns, prompt.first, prompt.end, padded, sums);
   ofEachRow([&](auto count, int64_t q) INLINED {
-    const Part& part = own[q];
-    const T* values = static_cast<const T*>(job.own.values) + at(job.own, rowOf[q]->place, part) + part.first * padded;
-    addValues<count>(scores + q * stride + ownStart + part.first, stride, values, part.end - part.first, padded,
+    addValues<count>(scores + q * stride + ownStart, stride, ownRuns(q), own[q].first, own[q].end, padded,
                      sums + q * padded);
   });
   for (int q = 0; q < Q; ++q) {
@@ -225,21 +258,19 @@ INLINE void writeToken(const Attention& job, const Row& row, int64_t kvHead, flo
   readHead(job, static_cast<const T*>(job.key) + row.index * job.keyStride + kvHead * job.width, job.keyNorm, row.index,
            scratch);
   T* keys = static_cast<T*>(job.own.keys) + at + row.length / KEY_BLOCK * padded * KEY_BLOCK + row.length % KEY_BLOCK;
-  for (int64_t d = 0; d < job.width; ++d) keys[d * KEY_BLOCK] = T(scratch[d]);
+  T* rounded = reinterpret_cast<T*>(scratch + padded);
+  for (int64_t d = 0; d < padded; d += LANES) store(rounded + d, load(scratch + d));
+  for (int64_t d = 0; d < job.width; ++d) keys[d * KEY_BLOCK] = rounded[d];
   const T* value = static_cast<const T*>(job.value) + row.index * job.valueStride + kvHead * job.width;
   std::copy(value, value + job.width, static_cast<T*>(job.own.values) + at + row.length * padded);
 }
 
-// A task is a key head of a group of rows; those of one key head are neighbours, and among them the groups of one
-// prompt.
 template <class T>
 void attend(const Attention& job, int64_t begin, int64_t end, float* scratch) {
-  for (int64_t task = begin; task < end; ++task) {
-    const Group& group = job.groups[task % job.count];
-    const Row* rows = job.rows + group.first;
-    const int64_t kvHead = task / job.count;
-    for (int64_t r = 0; r < group.count; ++r) writeToken<T>(job, rows[r], kvHead, scratch);
-    inFours(group.count * (job.heads / job.kvHeads),
-            [&](auto count, int64_t first) INLINED { attendQueries<count, T>(job, rows, kvHead, first, scratch); });
+  for (int64_t place = begin; place < end; ++place) {
+    const Task task = taskAt(job, place), next = taskAt(job, std::min(place + 1, end - 1));
+    for (int64_t r = 0; r < task.count; ++r) writeToken<T>(job, task.rows[r], task.kvHead, scratch);
+    inFours(task.count * (job.heads / job.kvHeads),
+            [&](auto count, int64_t first) INLINED { attendQueries<count, T>(job, task, next, first, scratch); });
   }
 }

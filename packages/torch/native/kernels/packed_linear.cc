@@ -23,6 +23,8 @@ constexpr int64_t STEPS = 128;
 constexpr int64_t SUMS = GROUP * PANEL;
 // Rows of an input that are multiplied before a group's weights are read again: their sums stay in the nearer caches.
 constexpr int64_t MOST_ROWS = 256;
+// Numbers of sixteen rows of an input that are arranged at once.
+constexpr int64_t PIECE = 128;
 
 int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
@@ -101,10 +103,11 @@ std::shared_ptr<Scratch> spaceFor(int64_t rows, int64_t steps) {
 template <class T>
 Arranged addArranging(const at::Tensor& x, int64_t steps, const std::shared_ptr<Scratch>& space) {
   const int64_t count = x.size(0), blocks = panelsFor(count), row = steps * AT_LEVEL(numbersOf<T>)();
+  const int64_t pieces = (row + PIECE - 1) / PIECE;
   // The level is chosen now, not when the stage runs: the size of a row depends on it.
-  const auto arrangeBlocks = AT_LEVEL(arrange<T>);
-  addStage({blocks, std::max<int64_t>(1, WORK / 8 / (row * PANEL)),
-            [=](int64_t begin, int64_t end) { arrangeBlocks(rowsOf(x), steps, space->data, begin, end); }},
+  const auto arrangePieces = AT_LEVEL(arrange<T>);
+  addStage({blocks * pieces, std::max<int64_t>(1, WORK / 8 / (std::min(PIECE, row) * PANEL)),
+            [=](int64_t begin, int64_t end) { arrangePieces(rowsOf(x), steps, space->data, begin, end); }},
            blocks * PANEL * row * 4);
   return {space, row, count};
 }

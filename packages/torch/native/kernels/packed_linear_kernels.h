@@ -53,7 +53,7 @@ INLINE Vector numberOf(const Rows& rows, int64_t row, int64_t i) {
   return bitsOf<Vector>(bitsOf<Bits>(half(2 * i)) >> 16 | bitsOf<Bits>(half(2 * i + 1)));
 }
 
-// Sixteen rows side by side: [count, 16] numbers, from `first` on.
+// Sixteen rows side by side: [count, 16] numbers, from `first` on. Behind the last row lies anything.
 template <bool WIDENED>
 INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
   if (rows.step != 1) {
@@ -62,14 +62,17 @@ INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t cou
     return;
   }
   constexpr int64_t SOME = 64;
-  const auto turn = [](const float* from, int64_t stride, float* to) INLINED {
+  const int64_t last = std::min(PANEL, rows.count - row) - 1;
+  const auto turn = [=](const float* from, int64_t stride, float* to) INLINED {
     for (int64_t r = 0; r < PANEL; r += LANES)
-      for (int64_t i = 0; i < SOME; i += LANES) transpose(from + r * stride + i, stride, to + i * PANEL + r, PANEL);
+      for (int64_t i = 0; i < SOME; i += LANES)
+        transposeRows([=](int place) INLINED { return from + std::min(r + place, last) * stride + i; },
+                      to + i * PANEL + r, PANEL);
   };
   alignas(64) float some[PANEL * SOME], turned[SOME * PANEL];
   const int64_t bytes = rows.stride * rows.bytes;
   // Where whole numbers of four bytes are there, they are read where they lie.
-  const bool whole = !WIDENED && row + PANEL <= rows.count && bytes % sizeof(float) == 0;
+  const bool whole = !WIDENED && bytes % sizeof(float) == 0;
   const int64_t there = whole ? rows.inputs * rows.bytes / sizeof(float) : 0;
   const char* start = static_cast<const char*>(rows.data) + row * bytes;
   for (int64_t from = 0; from < count; from += SOME) {
@@ -78,7 +81,7 @@ INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t cou
     if (place + SOME <= there) {
       turn(reinterpret_cast<const float*>(start) + place, bytes / sizeof(float), out);
     } else {
-      for (int64_t r = 0; r < PANEL; ++r) readNumbers<WIDENED>(rows, row + r, place, SOME, some + r * SOME);
+      for (int64_t r = 0; r <= last; ++r) readNumbers<WIDENED>(rows, row + r, place, SOME, some + r * SOME);
       turn(some, SOME, out);
     }
     if (many < SOME) std::memcpy(to + from * PANEL, turned, many * PANEL * sizeof(float));
@@ -100,33 +103,37 @@ void pack(const Rows& weight, const Panels& panels, int64_t begin, int64_t end) 
 }
 
 #ifdef MULTIPLIES_TILES
-// Blocks of sixteen rows: tile after tile of sixteen numbers of each.
-void arrangeTiles(const Rows& x, int64_t numbers, float* to, int64_t begin, int64_t end) {
-  if (x.step == 1) {
-    for (int64_t block = begin; block < end; ++block)
-      for (int64_t from = 0; from < numbers; from += PANEL)
-        for (int64_t r = 0; r < PANEL; ++r)
-          readNumbers<false>(x, block * PANEL + r, from, PANEL, to + (block * numbers + from + r) * PANEL);
-    return;
-  }
+// Sixteen rows: tile after tile of sixteen numbers of each.
+void arrangeTiles(const Rows& x, int64_t row, int64_t first, int64_t count, float* to) {
   alignas(64) float some[PANEL * PANEL];
-  for (int64_t from = 0; from < numbers; from += PANEL)
-    for (int64_t block = begin; block < end; ++block) {
-      sideBySide<false>(x, block * PANEL, from, PANEL, some);
-      transpose(some, PANEL, to + (block * numbers + from) * PANEL, PANEL);
+  for (int64_t from = first; from < first + count; from += PANEL, to += PANEL * PANEL) {
+    if (x.step == 1) {
+      for (int64_t r = 0; r < PANEL; ++r) readNumbers<false>(x, row + r, from, PANEL, to + r * PANEL);
+    } else {
+      sideBySide<false>(x, row, from, PANEL, some);
+      transpose(some, PANEL, to, PANEL);
     }
+  }
 }
 #endif
 
-// Blocks of sixteen rows of an input as they are multiplied: [numbers, 16], or rows for the tiles.
+// Pieces of blocks of sixteen rows of an input as they are multiplied: [numbers, 16], or rows for the tiles. The pieces
+// of one place in all blocks are neighbours: rows that lie side by side share their lines.
 template <class T>
 void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end) {
-  const int64_t numbers = steps * NUMBERS<T>;
+  const int64_t numbers = steps * NUMBERS<T>, blocks = (x.count + PANEL - 1) / PANEL;
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t block = task % blocks, row = block * PANEL, from = task / blocks * PIECE;
+    const int64_t count = std::min(PIECE, numbers - from);
+    float* out = to + (block * numbers + from) * PANEL;
 #ifdef MULTIPLIES_TILES
-  if constexpr (sizeof(T) == 2) return arrangeTiles(x, numbers, to, begin, end);
+    if constexpr (sizeof(T) == 2) {
+      arrangeTiles(x, row, from, count, out);
+      continue;
+    }
 #endif
-  for (int64_t block = begin; block < end; ++block)
-    sideBySide<(NUMBERS<T> > 1)>(x, block * PANEL, 0, numbers, to + block * numbers * PANEL);
+    sideBySide<(NUMBERS<T> > 1)>(x, row, from, count, out);
+  }
 }
 
 // A vector of weights as one of a row's numbers multiplies it: of a pair that is widened, the first is the lower half.

@@ -178,12 +178,14 @@ INLINE Vector zip(Vector a, Vector b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (FROM + I / 2 + I % 2 * LANES)...);
 }
 
-// LANES rows become columns: zipping the first half of the rows with the second, log2 LANES times, does it.
-INLINE void transpose(const float* from, int64_t ldFrom, float* to, int64_t ldTo) {
+// LANES rows, the first numbers of which rowAt(i) points to, become columns: zipping the first half of the rows with
+// the second, log2 LANES times, does it.
+template <class RowAt>
+INLINE void transposeRows(const RowAt& rowAt, float* to, int64_t ldTo) {
   using All = std::make_integer_sequence<int, LANES>;
   Vector x[LANES], y[LANES];
   UNROLL
-  for (int i = 0; i < LANES; ++i) x[i] = load(from + i * ldFrom);
+  for (int i = 0; i < LANES; ++i) x[i] = load(rowAt(i));
   UNROLL
   for (int step = 1; step < LANES; step *= 2) {
     UNROLL
@@ -196,4 +198,8 @@ INLINE void transpose(const float* from, int64_t ldFrom, float* to, int64_t ldTo
   }
   UNROLL
   for (int i = 0; i < LANES; ++i) store(to + i * ldTo, x[i]);
+}
+
+INLINE void transpose(const float* from, int64_t ldFrom, float* to, int64_t ldTo) {
+  transposeRows([=](int i) INLINED { return from + i * ldFrom; }, to, ldTo);
 }
