@@ -53,7 +53,7 @@ INLINE Vector numberOf(const Rows& rows, int64_t row, int64_t i) {
   return bitsOf<Vector>(bitsOf<Bits>(half(2 * i)) >> 16 | bitsOf<Bits>(half(2 * i + 1)));
 }
 
-// Sixteen rows side by side: [count, 16] numbers, from `first` on. Behind the last row lies anything.
+// Sixteen rows side by side: [count, 16] numbers, from `first` on. Behind the last row they mean nothing.
 template <bool WIDENED>
 INLINE void sideBySide(const Rows& rows, int64_t row, int64_t first, int64_t count, float* to) {
   if (rows.step != 1) {
