@@ -32,8 +32,8 @@ constexpr int64_t RULES = sizeof(Rules) / sizeof(double);
 
 struct Draws {
   const float* logits;
-  // −∞ where a token may not be drawn by rows that may not end, 0 elsewhere; null where all may.
-  const float* forbidden;
+  // Tokens that rows which may not end do not draw, rising.
+  const std::vector<int64_t>* forbidden;
   const double* uniforms;
   const Rules* rules;
   // Tokens that penalties are for, row after row, and where each row's begin; null where there are none.
@@ -45,19 +45,35 @@ struct Draws {
   std::vector<uint8_t>* support;
 };
 
-// The logits after penalties for the tokens that were generated before, rounded as libtorch's operators round.
-void penalize(const float* logits, int64_t vocab, const Rules& rules, const int64_t* begin, const int64_t* end,
-              std::vector<float>& out) {
-  out.assign(logits, logits + vocab);
-  std::vector<int64_t> ids(begin, end);
-  std::sort(ids.begin(), ids.end());
+// The logits that a row draws from where they are not the model's, and the tokens whose logits differ.
+struct Changed {
+  std::vector<float> logits;
+  std::vector<int64_t> ids;
+};
+
+// Applies penalties for the tokens that were generated before, rounded as libtorch's operators round, and forbids those
+// that may not be drawn; false where the row draws from the model's logits.
+bool change(const Draws& job, int64_t r, Changed& out) {
+  const Rules& rules = job.rules[r];
+  auto& [logits, ids] = out;
+  ids.clear();
+  if (job.generated && rules.penalizes())
+    ids.assign(job.generated + job.generatedOffsets[r], job.generated + job.generatedOffsets[r + 1]);
+  const size_t penalized = ids.size();
+  if (rules.mayEnd == 0) ids.insert(ids.end(), job.forbidden->begin(), job.forbidden->end());
+  if (ids.empty()) return false;
+  const float* own = job.logits + r * job.stride;
+  logits.assign(own, own + job.vocab);
+  std::sort(ids.begin(), ids.begin() + penalized);
   const auto repetition = float(rules.repetitionPenalty), presence = float(rules.presencePenalty),
              frequency = float(rules.frequencyPenalty);
-  for (size_t i = 0, next = 0; i < ids.size(); i = next) {
-    while (next < ids.size() && ids[next] == ids[i]) ++next;
-    const float x = logits[ids[i]], repeated = x > 0 ? x / repetition : x * repetition;
-    out[ids[i]] = (repeated - presence) - float(next - i) * frequency;
+  for (size_t i = 0, next = 0; i < penalized; i = next) {
+    while (next < penalized && ids[next] == ids[i]) ++next;
+    const float x = own[ids[i]], repeated = x > 0 ? x / repetition : x * repetition;
+    logits[ids[i]] = (repeated - presence) - float(next - i) * frequency;
   }
+  for (size_t i = penalized; i < ids.size(); ++i) logits[ids[i]] = LEAST;
+  return true;
 }
 
 // The set of a bitmap's tokens, in the shorter of its codings.
@@ -142,13 +158,14 @@ Drawn drawTokens(const at::Tensor& logits, const at::Tensor& uniforms, const at:
     TORCH_CHECK(std::all_of(ids, ids + seen.numel(), [=](int64_t id) { return id >= 0 && id < vocab; }),
                 "generated must be ids below ", vocab);
   }
-  at::Tensor hidden;
+  std::vector<int64_t> hidden;
   if (forbidden && forbidden->defined()) {
     TORCH_CHECK(forbidden->device().is_cpu() && forbidden->scalar_type() == at::kBool && forbidden->dim() == 1 &&
                     forbidden->size(0) == vocab,
                 "forbidden must be bool [", vocab, "]");
-    performStages();
-    hidden = at::zeros({vocab}, logits.options()).masked_fill_(*forbidden, LEAST);
+    const at::Tensor mask = forbidden->contiguous();
+    const bool *begin = mask.data_ptr<bool>(), *end = begin + vocab;
+    for (const bool* at = begin; (at = std::find(at, end, true)) != end; ++at) hidden.push_back(at - begin);
   }
   auto tokens = at::empty({n}, uniforms.options().dtype(at::kLong));
   auto logprobs = at::empty({n}, logits.options()), sampled = at::empty({n}, logits.options());
@@ -156,7 +173,7 @@ Drawn drawTokens(const at::Tensor& logits, const at::Tensor& uniforms, const at:
   addStage({n, grainOf(4 * vocab),
             [=, sets = support ? sets.data() : nullptr](int64_t begin, int64_t end) {
               const Draws job{logits.data_ptr<float>(),
-                              hidden.defined() ? hidden.data_ptr<float>() : nullptr,
+                              &hidden,
                               uniforms.data_ptr<double>(),
                               reinterpret_cast<const Rules*>(rules.data_ptr<double>()),
                               seen.defined() ? seen.data_ptr<int64_t>() : nullptr,

@@ -9,20 +9,15 @@ struct Normalizer {
 
 struct RowOf {
   const float* logits;
-  const float* forbidden;
   float temperature;
 
   // −∞ beyond the last token.
   INLINE Vector at(int64_t i, int64_t count) const {
     Vector x = loadFirst(logits + i, count);
     if (temperature != 1) x = x / temperature;
-    if (forbidden) x += loadFirst(forbidden + i, count);
     return filled(x, count, LEAST);
   }
-  INLINE float at(int64_t i) const {
-    const float x = temperature != 1 ? logits[i] / temperature : logits[i];
-    return forbidden ? x + forbidden[i] : x;
-  }
+  INLINE float at(int64_t i) const { return temperature != 1 ? logits[i] / temperature : logits[i]; }
 };
 
 // What a thread needs for one row after the other.
@@ -35,7 +30,7 @@ struct Scratch {
   std::vector<float> near, before;
   // Which tokens are kept, a bit each.
   std::vector<uint64_t> kept;
-  std::vector<float> penalized;
+  Changed changed;
 };
 
 INLINE int64_t blocksOf(int64_t vocab) { return (vocab + BLOCK - 1) / BLOCK; }
@@ -69,18 +64,38 @@ INLINE int64_t compress(float* to, Vector x, uint32_t mask) {
 #endif
 }
 
+// The largest numbers of a block's columns; marks columns that hold NaN.
+INLINE Vector largestOf(const RowOf& row, int64_t start, int64_t vocab, Integers& bad) {
+  Vector most = broadcast(LEAST);
+  eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
+    const Vector x = row.at(start + i, count);
+    bad |= (Integers)(x != x);
+    most = larger(x, most);
+  });
+  return most;
+}
+
+// Σ e^(x − largest) of a block
+INLINE double massOf(const RowOf& row, int64_t start, int64_t vocab, float largest) {
+  Doubles sum{};
+  eachVector(std::min(BLOCK, vocab - start),
+             [&](int64_t i, int64_t count) INLINED { addTo(sum, exponential(row.at(start + i, count) - largest)); });
+  return sumOf(sum);
+}
+
+INLINE Normalizer normalizerOf(float largest, const std::vector<double>& sums) {
+  double sum = 0;
+  for (const double mass : sums) sum += mass;
+  return {largest, float(std::log(sum)), sum};
+}
+
 // logSum is NaN where the row has no distribution: a logit is NaN or +∞, or none is above −∞. The sum of each block is
 // written to `sums`, and with `maxima` its largest numbers there.
-INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima, double* sums) {
+INLINE Normalizer normalize(const RowOf& row, int64_t vocab, float* maxima, std::vector<double>& sums) {
   Vector most = broadcast(LEAST);
   Integers bad{};
   for (int64_t start = 0; start < vocab; start += BLOCK) {
-    Vector own = broadcast(LEAST);
-    eachVector(std::min(BLOCK, vocab - start), [&](int64_t i, int64_t count) INLINED {
-      const Vector x = row.at(start + i, count);
-      bad |= (Integers)(x != x);
-      own = larger(x, own);
-    });
+    const Vector own = largestOf(row, start, vocab, bad);
     if (maxima) store(maxima + start / BLOCK * LANES, own);
     most = larger(own, most);
   }
@@ -88,14 +103,28 @@ INLINE Normalizer normalizerOf(const RowOf& row, int64_t vocab, float* maxima, d
   for (int64_t i = 0; i < LANES; ++i) nan |= bad[i];
   const float largest = maximumOf(most);
   if (nan || std::isinf(largest)) return {largest, std::numeric_limits<float>::quiet_NaN(), 0};
-  double sum = 0;
-  for (int64_t start = 0; start < vocab; start += BLOCK) {
-    Doubles own{};
-    eachVector(std::min(BLOCK, vocab - start),
-               [&](int64_t i, int64_t count) INLINED { addTo(own, exponential(row.at(start + i, count) - largest)); });
-    sum += sums[start / BLOCK] = sumOf(own);
+  for (int64_t start = 0; start < vocab; start += BLOCK) sums[start / BLOCK] = massOf(row, start, vocab, largest);
+  return normalizerOf(largest, sums);
+}
+
+// The same of a row that differs from a known one at `ids` only: while the largest number stays what it is, only the
+// blocks of these are computed, to the same bits.
+INLINE Normalizer normalizeChanged(const RowOf& row, const RowOf& known, const Normalizer& by,
+                                   const std::vector<int64_t>& ids, int64_t vocab, float* maxima,
+                                   std::vector<double>& sums) {
+  bool holds = !std::isnan(by.logSum);
+  for (const int64_t id : ids) holds = holds && known.at(id) < by.largest && row.at(id) < by.largest;
+  if (!holds) return normalize(row, vocab, maxima, sums);
+  int64_t last = -1;
+  for (const int64_t id : ids) {
+    const int64_t block = id / BLOCK;
+    if (block == last) continue;
+    last = block;
+    Integers bad{};
+    if (maxima) store(maxima + block * LANES, largestOf(row, block * BLOCK, vocab, bad));
+    sums[block] = massOf(row, block * BLOCK, vocab, by.largest);
   }
-  return {largest, float(std::log(sum)), sum};
+  return normalizerOf(by.largest, sums);
 }
 
 // Adds the exponentials of n numbers, behind which there is room for a vector.
@@ -234,7 +263,7 @@ INLINE float boundOf(RowOf row, int64_t n, const Weight& weight, double total, d
     if (low == high) return low;
     const bool shrinks = found.count < n;
     std::swap(scratch.near, scratch.before);
-    row = {scratch.before.data(), nullptr, 1};
+    row = {scratch.before.data(), 1};
     n = found.count;
     total = found.within;
     blocks = {};
@@ -326,23 +355,20 @@ INLINE void drawRow(const Draws& job, int64_t r, Scratch& scratch) {
   const Rules& rules = job.rules[r];
   const bool greedy = rules.temperature == 0;
   const int64_t vocab = job.vocab;
-  const RowOf plain{job.logits + r * job.stride, nullptr, greedy ? 1 : float(rules.temperature)};
-  RowOf allowed = plain;
-  if (job.generated && rules.penalizes()) {
-    penalize(plain.logits, vocab, rules, job.generated + job.generatedOffsets[r],
-             job.generated + job.generatedOffsets[r + 1], scratch.penalized);
-    allowed.logits = scratch.penalized.data();
-  }
-  if (rules.mayEnd == 0) allowed.forbidden = job.forbidden;
-  const bool isPlain = allowed.logits == plain.logits && !allowed.forbidden;
+  const RowOf plain{job.logits + r * job.stride, greedy ? 1 : float(rules.temperature)};
   float* maxima = nullptr;
   if (rules.truncates()) {
     scratch.maxima.resize(blocksOf(vocab) * LANES);
     scratch.kept.resize(blocksOf(vocab) * (BLOCK / 64));
     maxima = scratch.maxima.data();
   }
-  const Normalizer ofPlain = normalizerOf(plain, vocab, isPlain ? maxima : nullptr, scratch.sums.data());
-  const Normalizer ofAllowed = isPlain ? ofPlain : normalizerOf(allowed, vocab, maxima, scratch.sums.data());
+  const Normalizer ofPlain = normalize(plain, vocab, maxima, scratch.sums);
+  RowOf allowed = plain;
+  Normalizer ofAllowed = ofPlain;
+  if (change(job, r, scratch.changed)) {
+    allowed.logits = scratch.changed.logits.data();
+    ofAllowed = normalizeChanged(allowed, plain, ofPlain, scratch.changed.ids, vocab, maxima, scratch.sums);
+  }
   const auto logProb = [&](const RowOf& row, const Normalizer& by, int64_t token) {
     return (row.at(token) - by.largest) - by.logSum;
   };
