@@ -182,8 +182,10 @@ napi_value replay(napi_env env, const Arguments& args) {
   TORCH_CHECK(places.size() == recording.inputs, "the recording takes ", recording.inputs, " inputs, found ",
               places.size());
   places.resize(recording.places);
-  torch::jit::Stack stack;
-  for (const auto& call : recording.calls) make(call, places, stack);
+  performWhile([&] {
+    torch::jit::Stack stack;
+    for (const auto& call : recording.calls) make(call, places, stack);
+  });
   return wrap(env, places[recording.result]);
 }
 

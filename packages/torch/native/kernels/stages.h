@@ -1,6 +1,6 @@
 // Operators of a decode step are short, and each would wake the threads anew: a thread that sleeps is woken late, and
-// where others want the cores it sleeps between any two. So they only say what is to be done, and one team does it all
-// as soon as somebody reads a tensor.
+// where others want the cores it sleeps between any two. So they only say what is to be done, and one team does it all:
+// as soon as somebody reads a tensor or, where calls are known to follow one another, while they are made.
 #pragma once
 #include <ATen/ATen.h>
 
@@ -25,6 +25,9 @@ void addStage(Stage stage, int64_t bytes);
 
 // Performs what this thread has added. To be called before a tensor's numbers are read or written by others.
 void performStages();
+
+// Makes calls that add stages, which other threads perform meanwhile, and performs what is left.
+void performWhile(const std::function<void()>& adds);
 
 // Whether stages may wait while this operator of libtorch's dispatcher is called: it adds its own, or touches no
 // number.
