@@ -389,22 +389,29 @@ describe('a draw', () => {
     'without forbidden tokens is one where they are −∞, to the bit: top-k %d, top-p %d, min-p %d',
     (...cuts) => {
       tidy(() => {
-      const [rows, vocab] = [40, 3001];
-      const isHidden = (id: number) => [3, 700, 701, 3000].includes(id) || (id >= 1024 && id < 1280);
-      const forbidden = tensor(range(vocab).map((id) => Number(isHidden(id))), [vocab]).to('bool');
-      const logits = empty([rows, vocab]).normal_(0, 2);
-      const uniforms = empty([rows], { dtype: 'float64' }).uniform_(0, 1);
-      const rules = rulesOf(rows, 0.8, cuts);
-      const lowered = logits.maskedFill(forbidden, Number.NEGATIVE_INFINITY);
-      const likeliest = logits.argmax(-1).toNumbers();
-      expect(new Set(likeliest.map(isHidden)).size).toBe(2);
-      const [tokens, , sampled, sets, sizes] = drawTokens(logits, uniforms, rules, { forbidden, support: true });
-      const expected = drawTokens(lowered, uniforms, rules, { support: true });
-      expect(tokens.toNumbers()).toEqual(expected[0].toNumbers());
-      expect(sampled.toNumbers()).toEqual(expected[2].toNumbers());
-      expect(sets.toNumbers()).toEqual(expected[3].toNumbers());
-      expect(sizes.toNumbers()).toEqual(expected[4].toNumbers());
-    }); // biome-ignore format: as above
+        const [rows, vocab] = [40, 3001];
+        const isHidden = (id: number) => [3, 700, 701, 3000].includes(id) || (id >= 1024 && id < 1280);
+        const forbidden = tensor(
+          range(vocab).map((id) => Number(isHidden(id))),
+          [vocab],
+        ).to('bool');
+        const logits = empty([rows, vocab]).normal_(0, 2);
+        logits.select(0, 0).narrow(0, 700, 1).add_(30);
+        const uniforms = empty([rows], { dtype: 'float64' }).uniform_(0, 1);
+        const rules = rulesOf(rows, 0.8, cuts);
+        const lowered = logits.maskedFill(forbidden, Number.NEGATIVE_INFINITY);
+        const likeliest = logits.argmax(-1).toNumbers();
+        expect(new Set(likeliest.map(isHidden)).size).toBe(2);
+        const [tokens, , sampled, sets, sizes] = drawTokens(logits, uniforms, rules, {
+          forbidden,
+          support: true,
+        });
+        const expected = drawTokens(lowered, uniforms, rules, { support: true });
+        expect(tokens.toNumbers()).toEqual(expected[0].toNumbers());
+        expect(sampled.toNumbers()).toEqual(expected[2].toNumbers());
+        expect(sets.toNumbers()).toEqual(expected[3].toNumbers());
+        expect(sizes.toNumbers()).toEqual(expected[4].toNumbers());
+      });
     },
   );
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,7 +29,7 @@ void rest() {
 #endif
 }
 
-// Where others want the cores, the one that is waited for may not run before this one yields.
+// Yields after some spins: the awaited thread may need this core.
 template <class Condition>
 void waitUntil(const Condition& holds) {
   constexpr int kSpins = 1000;
@@ -43,7 +42,7 @@ class Team {
  public:
   explicit Team(int64_t members) : members_(members) {}
 
-  // What the leader does: `adds` adds the stages.
+  // Runs `adds`, which adds stages, and performs those that are left.
   void lead(const std::function<void(Team&)>& adds) {
     try {
       adds(*this);
@@ -56,7 +55,7 @@ class Team {
     closed_.store(true, std::memory_order_release);
   }
 
-  // What each other member does.
+  // Performs the leader's stages until the team is closed.
   void follow() {
     const auto isClosed = [&] { return closed_.load(std::memory_order_acquire); };
     for (Link* last = &first_;;) {
@@ -227,7 +226,6 @@ void performWhile(const std::function<void()>& adds) {
   performTogether([&](Team& team) {
     const Led led(all, team);
     adds();
-    team.finish();
   });
 }
 
