@@ -3,16 +3,34 @@
 // where oneDNN has none, libtorch multiplies without vectors, and packed_linear's kernel takes its place; also with
 // AMX, where it is faster.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
+#include "decode.h"
 #include "level.h"
 #include "linear.h"
 #include "packed_linear.h"
 #include "stages.h"
+
+namespace grpo {
+namespace {
+
+// A matrix of so many rows, `stride` apart, and where it is laid out column by column.
+struct Turned {
+  const float* from;
+  float* to;
+  int64_t rows, stride;
+};
+
+}  // namespace
+}  // namespace grpo
+
+#define KERNELS "linear_kernels.h"
+#include "each_level.h"
 
 namespace grpo {
 namespace {
@@ -73,11 +91,22 @@ bool fits(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at:
   return served && isPlain(x, type) && isPlain(weight, type) && sized && biased;
 }
 
+// Rows that lie side by side, contiguous. libtorch does it on one thread.
+at::Tensor rowByRow(const at::Tensor& x) {
+  if (x.stride(1) == 1 || x.stride(0) != 1) return x;
+  auto out = at::empty(x.sizes(), x.options());
+  const Turned job{x.data_ptr<float>(), out.data_ptr<float>(), x.size(1), x.stride(1)};
+  at::parallel_for(0, x.size(0), std::max<int64_t>(64, grainOf(x.size(1))), [&](int64_t begin, int64_t end) {
+    AT_LEVEL(turnRows)(job, begin, end);
+  });
+  return out;
+}
+
 // x × weightᵀ + bias
 at::Tensor oneDnnProduct(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
   torch::jit::Stack stack;
   stack.reserve(6);
-  stack.emplace_back(x);
+  stack.emplace_back(rowByRow(x));
   stack.emplace_back(weight);
   stack.emplace_back(bias);
   stack.emplace_back("none");

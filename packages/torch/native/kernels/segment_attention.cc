@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
@@ -107,27 +109,42 @@ std::vector<Part> partsOf(const Family& family, int64_t window, int64_t count) {
   return parts;
 }
 
-// Calls back with each family and key head; where these are fewer than the threads, with parts of them.
+// Keys that the queries of a family see, all together: what a key head has to do.
+int64_t workOf(const Family& family, int64_t window) {
+  int64_t work = 0;
+  for (const Segment& segment : family) {
+    const int64_t before = &segment == family.data() ? 0 : family[0].length;
+    for (int64_t i = 0; i < segment.length; ++i) work += std::min(before + i + 1, window);
+  }
+  return work;
+}
+
+// Calls back with each family and key head; with parts of them where one alone would be more than a thread's share. A
+// thread that is done takes the next task, of the largest first: rows that fill up a batch are a family, too.
 template <class Body>
 void forEach(const std::vector<Family>& families, int64_t heads, int64_t window, const Body& body) {
   struct Task {
-    const Family& family;
-    int64_t head;
+    const Family* family;
+    int64_t head, work;
     Part part;
   };
-  const int64_t pairs = int64_t(families.size()) * heads, count = pairs == 0 ? 0 : at::get_num_threads() / pairs;
+  std::vector<int64_t> works;
+  int64_t total = 0;
+  for (const Family& family : families) total += works.emplace_back(workOf(family, window)) * heads;
   constexpr Range kAll{0, std::numeric_limits<int64_t>::max()};
   std::vector<Task> tasks;
-  for (const Family& family : families) {
+  for (size_t i = 0; i < families.size(); ++i) {
+    const Family& family = families[i];
+    const int64_t count = at::get_num_threads() * works[i] / total;
     const auto parts = count < 2 ? std::vector<Part>{{kAll, kAll}} : partsOf(family, window, count);
     for (int64_t head = 0; head < heads; ++head)
-      for (const Part& part : parts) tasks.push_back({family, head, part});
+      for (const Part& part : parts) tasks.push_back({&family, head, works[i] / int64_t(parts.size()), part});
   }
-  at::parallel_for(0, int64_t(tasks.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Task& task = tasks[size_t(i)];
-      body(task.family, task.head, task.part);
-    }
+  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.work > b.work; });
+  std::atomic<size_t> next{0};
+  at::parallel_for(0, std::min<int64_t>(int64_t(tasks.size()), at::get_num_threads()), 1, [&](int64_t, int64_t) {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks.size();)
+      body(*tasks[i].family, tasks[i].head, tasks[i].part);
   });
 }
 
