@@ -81,6 +81,8 @@ describe('linear', () => {
     [40, 16, 64],
     [64, 64, 16],
     [1, 8, 300],
+    [37, 83, 150],
+    [150, 147, 83],
   ])("of %d rows from %d to %d numbers is libtorch's, with its gradients", (rows, from, to) => {
     tidy(() => {
       const inputs = [random(rows, from), random(to, from), random(to)] as const;
