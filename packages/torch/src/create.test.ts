@@ -53,6 +53,12 @@ describe('typed arrays', () => {
     expect(tensor([65504], [1], { dtype: 'float16' }).toNumbers()).toEqual([65504]);
   });
 
+  it('whole numbers of any size and sign become int64', () => {
+    const all = [0, -1, 2 ** 31, -(2 ** 31), 2 ** 32 + 7, -(2 ** 32) - 7, 2 ** 53 - 1, 1 - 2 ** 53];
+    const t = tensor(all, undefined, { dtype: 'int64' });
+    expect(t.toTypedArray()).toEqual(BigInt64Array.from(all, BigInt));
+  });
+
   it('bool is 0 and 1, whatever the bytes', () => {
     const t = fromBytes(Uint8Array.of(0, 1, 2, 255), [4], 'bool');
     expect(t.toTypedArray()).toEqual(Uint8Array.of(0, 1, 1, 1));
@@ -88,7 +94,7 @@ describe('what tensor() and fromBytes() refuse', () => {
     [[0.5], undefined, { dtype: 'int32' }, 'cannot store element 0, 0.5, as int32'],
     [[0, 256], undefined, { dtype: 'uint8' }, 'cannot store element 1, 256, as uint8'],
     [[2 ** 53], undefined, { dtype: 'int64' }, 'as int64'],
-    [[1, 2], [3], {}, 'needs 24 bytes, the array has 16'],
+    [[1, 2], [3], {}, 'needs 12 bytes, the array has 8'],
     [[1], [1], { dtype: 'half' }, "unknown dtype 'half'"],
   ];
   it.each(wrong)('tensor(%j, %j, %j)', (data, shape, options, text) => {

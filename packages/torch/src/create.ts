@@ -43,7 +43,7 @@ export function tensor(
 }
 
 /** Checked, as libtorch would turn NaN into an integer and JavaScript a nested array into NaN. */
-function numbers(data: readonly unknown[], dtype: DType): Float64Array {
+function numbers(data: readonly unknown[], dtype: DType): TypedArray {
   const range = integerRange(dtype);
   const array = new Float64Array(data.length);
   for (let i = 0; i < array.length; i++) {
@@ -56,7 +56,18 @@ function numbers(data: readonly unknown[], dtype: DType): Float64Array {
       throw new RangeError(`tensor() cannot store element ${i}, ${value}, as ${dtype}`);
     array[i] = value;
   }
-  return array;
+  if (dtype === 'int64') return wholeNumbers(array);
+  return dtype === 'float32' ? new Float32Array(array) : array;
+}
+
+/** Two halves of 32 bits each, since a BigInt is an object of its own. */
+function wholeNumbers(data: Float64Array): BigInt64Array {
+  const halves = new Int32Array(2 * data.length);
+  for (let i = 0; i < data.length; i++) {
+    halves[2 * i] = data[i]!;
+    halves[2 * i + 1] = Math.floor(data[i]! / 2 ** 32);
+  }
+  return new BigInt64Array(halves.buffer);
 }
 
 /**
