@@ -5,7 +5,7 @@ import { cleanRuns } from './clean-runs.js';
 import { selftest } from './selftest.js';
 
 describe('the selftest', () => {
-  it('names every fault that it plants, and nothing where none is', { timeout: 300_000 }, async () => {
+  it('names every fault that it plants, and nothing where none is', { timeout: 600_000 }, async () => {
     const missed: string[] = [];
     const finding = new Set<string>();
     const { named, variants, falseFailures, falseWarnings, cleanSteps } = await selftest({
