@@ -60,7 +60,7 @@ function numbers(data: readonly unknown[], dtype: DType): TypedArray {
   return dtype === 'float32' ? new Float32Array(array) : array;
 }
 
-/** Two halves of 32 bits each, since a BigInt is an object of its own. */
+/** Whole numbers as int64, in halves of 32 bits, since a BigInt is an object of its own. */
 function wholeNumbers(data: Float64Array): BigInt64Array {
   const halves = new Int32Array(2 * data.length);
   for (let i = 0; i < data.length; i++) {
