@@ -151,6 +151,7 @@ const shapes: [what: string, shape: Shape][] = [
   ['seven heads a key head', { heads: 7, kvHeads: 1, width: 16, prompts: [5], rows: [[0, 1]], turned: true }],
   ['normed and turned', { heads: 4, kvHeads: 2, width: 128, prompts: [33, 1, 16], rows: [[2, 31], [0, 32], [1, 0], [0, 5]], norms: true, turned: true }],
   ['tiles of several rows', { heads: 6, kvHeads: 2, width: 40, prompts: [20, 5], rows: [[0, 3], [0, 60], [1, 9], [0, 0], [0, 16], [0, 15], [1, 2]], turned: true }],
+  ['tiles of eight rows, and the rest', { heads: 2, kvHeads: 2, width: 64, prompts: [50], rows: [[0, 3], [0, 60], [0, 0], [0, 16], [0, 15], [0, 31], [0, 2], [0, 47], [0, 48], [0, 5], [0, 6]] }],
   ['tiles of rows behind one window', { heads: 2, kvHeads: 2, width: 16, prompts: [40], rows: [[0, 3], [0, 3], [0, 19], [0, 3], [0, 19], [0, 50], [0, 3], [0, 3]], options: { window: 20 } }],
   ['an odd width, no prompt', { heads: 2, kvHeads: 1, width: 3, prompts: [0], rows: [[0, 0], [0, 40]] }],
   ['a width between vectors', { heads: 6, kvHeads: 2, width: 24, prompts: [40], rows: [[0, 20], [0, 21]], norms: true, turned: true }],

@@ -3,6 +3,8 @@
 //
 // Keys lie in blocks of sixteen, a dimension's sixteen numbers side by side: scores of sixteen keys come without sums
 // across a vector, and a new key touches memory that is read next anyway. Values lie a token after another.
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +14,7 @@
 
 #include "decode.h"
 #include "scores.h"
+#include "scratch.h"
 #include "stages.h"
 
 namespace grpo {
@@ -54,10 +57,6 @@ struct Attention {
 constexpr int64_t KEY_BLOCK = 16;
 
 constexpr float LEAST = -INFINITY;
-
-struct alignas(64) CacheLine {
-  float numbers[16];
-};
 
 }  // namespace
 }  // namespace grpo
@@ -106,9 +105,8 @@ std::vector<Row> rowsOf(const at::Tensor& table, const at::Tensor& ownKeys, cons
   return rows;
 }
 
-// Splits rows into groups of neighbours whose queries fill tiles of four; `shared` query heads have one key head.
-std::vector<Group> groupsOf(const std::vector<Row>& rows, int64_t shared, bool windows) {
-  const int64_t most = 4 / std::gcd<int64_t>(4, shared);
+// Splits rows into groups of neighbours of at most `most`.
+std::vector<Group> groupsOf(const std::vector<Row>& rows, int64_t most, bool windows) {
   std::vector<Group> groups;
   for (const auto& row : rows) {
     const auto joins = [&](const Row& first) {
@@ -157,8 +155,11 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
   checkScores(factor, window, softcap);
   const float scale = factor ? float(*factor) : 1 / std::sqrt(float(width));
   const auto rows = std::make_shared<const std::vector<Row>>(rowsOf(table, ownKeys, promptKeys, n));
-  const int64_t heads = query.size(1) / width;
-  const auto groups = std::make_shared<const std::vector<Group>>(groupsOf(*rows, heads / kvHeads, window > 0));
+  const int64_t heads = query.size(1) / width, tile = AT_LEVEL(tileQueries)();
+  // Queries of a group fill tiles; fewer rows where a thread would have less than two groups.
+  int64_t most = tile / std::gcd(tile, heads / kvHeads);
+  while (most > 1 && n * kvHeads < 2 * most * at::get_num_threads()) most /= 2;
+  const auto groups = std::make_shared<const std::vector<Group>>(groupsOf(*rows, most, window > 0));
   auto out = at::empty({n, query.size(1)}, query.options());
   int64_t longest = 0, tokens = 0;
   for (const auto& row : *rows) {
@@ -166,7 +167,7 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
     longest = std::max(longest, row.promptLength + row.length + 2 * KEY_BLOCK);
     tokens += window == 0 ? seen : std::min(window, seen);
   }
-  const int64_t scratch = 4 * (2 * padded + longest) + KEY_BLOCK, count = int64_t(groups->size());
+  const int64_t scratch = tile * (2 * padded + longest), count = int64_t(groups->size());
   const int64_t workEach = n == 0 ? 1 : tokens / count * padded * heads / kvHeads;
   const auto perform = [=](auto kind, int64_t begin, int64_t end) {
     const auto data = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; };
@@ -196,8 +197,8 @@ at::Tensor decodeAttention(const at::Tensor& query, const at::Tensor& key, const
                         scale,
                         window == 0 ? longest : std::min(window, longest),
                         float(softcap)};
-    std::vector<CacheLine> memory(scratch / KEY_BLOCK);
-    AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data()->numbers);
+    const Scratch memory(scratch);
+    AT_LEVEL(attend<decltype(kind)>)(job, begin, end, memory.data);
   };
   forDType(query, [&](auto kind) {
     addStage({count * kvHeads, grainOf(workEach / 4), [=](int64_t begin, int64_t end) { perform(kind, begin, end); }},

@@ -29,13 +29,23 @@ INLINE void readHead(const Attention& job, const T* from, const void* norm, int6
   });
 }
 
-// Calls run(Q, first) for four queries at a time, then for two and for one of the rest.
-template <class Run>
-INLINE void inFours(int64_t count, const Run& run) {
+// Queries that meet keys together, and sums under way: as many as registers hold beside the keys.
+constexpr int TILE = LANES == 16 ? 8 : 4;
+constexpr int MOST_SUMS = 2 * TILE;
+
+int64_t tileQueries() { return TILE; }
+
+// Calls run(Q, first) for tiles of at most MOST queries.
+template <int MOST, class Run>
+INLINE void inTiles(int64_t count, const Run& run) {
   int64_t first = 0;
-  for (; first + 4 <= count; first += 4) run(std::integral_constant<int, 4>(), first);
-  if (first + 2 <= count) run(std::integral_constant<int, 2>(), first), first += 2;
-  if (first < count) run(std::integral_constant<int, 1>(), first);
+  for (; first + MOST <= count; first += MOST) run(std::integral_constant<int, MOST>(), first);
+  if constexpr (MOST > 4)
+    if (first + 4 <= count) run(std::integral_constant<int, 4>(), first), first += 4;
+  if constexpr (MOST > 2)
+    if (first + 2 <= count) run(std::integral_constant<int, 2>(), first), first += 2;
+  if constexpr (MOST > 1)
+    if (first < count) run(std::integral_constant<int, 1>(), first);
 }
 
 // Keys and values that are read now, and the keys that are read next. Each is a short run in memory, far from the
@@ -82,7 +92,7 @@ INLINE void scoreSome(const float* queries, int64_t padded, const Runs<T>& runs,
 template <int Q, class T>
 void scoreBlocks(const float* queries, int64_t padded, const Runs<T>& runs, int64_t blocks, float* scores,
                  int64_t stride) {
-  constexpr int MOST = 8 / Q;
+  constexpr int MOST = std::min(8, MOST_SUMS / Q);
   const int64_t vectors = blocks * (KEY_BLOCK / LANES);
   int64_t first = 0;
   const auto some = [&](auto count) INLINED {
@@ -131,7 +141,7 @@ INLINE void addColumns(const float* weights, int64_t stride, const Runs<T>& runs
 template <int Q, class T>
 void addValues(const float* weights, int64_t stride, const Runs<T>& runs, int64_t first, int64_t end, int64_t padded,
                float* out) {
-  constexpr int C = Q == 4 ? 2 : 4;
+  constexpr int C = std::min(4, MOST_SUMS / Q);
   int64_t at = 0;
   for (; at + C * LANES <= padded; at += C * LANES)
     addColumns<Q, C>(weights, stride, runs, first, end, padded, at, out);
@@ -163,6 +173,13 @@ INLINE float weigh(float* scores, int64_t size) {
 struct Part {
   int64_t block, blocks, first, end;
 };
+
+// The least score to keys that a part does not have.
+INLINE void fillOutside(float* scores, int64_t size, const Part& part) {
+  for (int64_t i = 0; i < size; i += LANES)
+    if (i < part.first || i + LANES > part.end)
+      store(scores + i, filled(load(scores + i), part.first - i, part.end - i, LEAST));
+}
 
 // Of `length` keys with so many behind them.
 INLINE Part partOf(int64_t length, int64_t behind, const Attention& job) {
@@ -210,7 +227,7 @@ INLINE void attendQueries(const Attention& job, const Task& task, const Task& ne
   const auto ofEachRow = [&](const auto& run) INLINED {
     for (int q = 0, end; q < Q; q = end) {
       for (end = q + 1; end < Q && rowOf[end] == rowOf[q]; ++end) {}
-      inFours(end - q, [&](auto count, int64_t from) INLINED { run(count, q + from); });
+      inTiles<Q>(end - q, [&](auto count, int64_t from) INLINED { run(count, q + from); });
     }
   };
   const auto runsOf = [&](const Cache& cache, int64_t place, const Part& part, int64_t nextPlace) INLINED {
@@ -234,9 +251,8 @@ INLINE void attendQueries(const Attention& job, const Task& task, const Task& ne
   float totals[Q];
   for (int q = 0; q < Q; ++q) {
     float* all = scores + q * stride;
-    std::fill(all, all + prompt.first, LEAST);
-    std::fill(all + prompt.end, all + ownStart + own[q].first, LEAST);
-    std::fill(all + ownStart + own[q].end, all + stride, LEAST);
+    fillOutside(all, ownStart, prompt);
+    fillOutside(all + ownStart, stride - ownStart, own[q]);
     totals[q] = weigh(all, stride);
   }
   std::fill(sums, sums + Q * padded, 0.f);
@@ -270,7 +286,7 @@ void attend(const Attention& job, int64_t begin, int64_t end, float* scratch) {
   for (int64_t place = begin; place < end; ++place) {
     const Task task = taskAt(job, place), next = taskAt(job, std::min(place + 1, end - 1));
     for (int64_t r = 0; r < task.count; ++r) writeToken<T>(job, task.rows[r], task.kvHead, scratch);
-    inFours(task.count * (job.heads / job.kvHeads),
-            [&](auto count, int64_t first) INLINED { attendQueries<count, T>(job, task, next, first, scratch); });
+    inTiles<TILE>(task.count * (job.heads / job.kvHeads),
+                  [&](auto count, int64_t first) INLINED { attendQueries<count, T>(job, task, next, first, scratch); });
   }
 }

@@ -15,7 +15,7 @@ struct RowOf {
   INLINE Vector at(int64_t i, int64_t count) const {
     Vector x = loadFirst(logits + i, count);
     if (temperature != 1) x = x / temperature;
-    return filled(x, count, LEAST);
+    return filled(x, 0, count, LEAST);
   }
   INLINE float at(int64_t i) const { return temperature != 1 ? logits[i] / temperature : logits[i]; }
 };

@@ -18,7 +18,7 @@ INLINE Spread normalizeRow(const T* x, const W* weight, const B* bias, T* y, int
   }
   Vector squares{}, rest{};
   eachVector(width, [&](int64_t i, int64_t count) INLINED {
-    const Vector off = filled(loadFirst(x + i, count) - mean, count, 0);
+    const Vector off = filled(loadFirst(x + i, count) - mean, 0, count, 0);
     squares += off * off;
     rest += off;
   });

@@ -11,7 +11,7 @@ struct Row {
   INLINE Vector tempered(Vector x) const { return temperature == 1 ? x : x / temperature; }
 
   INLINE Vector at(int64_t i, int64_t size) const {
-    return filled(tempered(capped(loadFirst(logits + i, size))), size, LEAST);
+    return filled(tempered(capped(loadFirst(logits + i, size))), 0, size, LEAST);
   }
   INLINE float scored(int64_t i) const { return tempered(capped(broadcast(float(logits[i]))))[0]; }
 };

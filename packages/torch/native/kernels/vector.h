@@ -90,37 +90,42 @@ INLINE void stayInRegister(Vector& x) {
 INLINE Vector broadcast(float x) { return Vector{} + x; }
 INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 
-// x with `other` from element `count` on.
-INLINE Vector filled(Vector x, int64_t count, float other) {
-  if (count == LANES) return x;
-  float all[LANES];
-  store(all, x);
-  for (int64_t i = count; i < LANES; ++i) all[i] = other;
-  return load(all);
+template <int... I>
+INLINE Integers numbersFrom(int first, std::integer_sequence<int, I...>) {
+  return Integers{I...} + first;
 }
 
-// In a fixed order, so that a sum is the same each time.
+// x with `other` in place of the elements before `begin` and from `end` on.
+INLINE Vector filled(Vector x, int64_t begin, int64_t end, float other) {
+  const auto within = [](int64_t place) { return int(std::clamp<int64_t>(place, 0, LANES)); };
+  const Integers at = numbersFrom(0, std::make_integer_sequence<int, LANES>());
+  return (at >= within(begin)) & (at < within(end)) ? x : broadcast(other);
+}
+
+template <int WIDTH, class V, int... I>
+INLINE V turned(V x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, x, ((I + WIDTH) % int(sizeof...(I)))...);
+}
+
+// All elements joined in a fixed order, so that a sum is the same each time: the first half with the second.
+template <int COUNT, class V, class Join>
+INLINE auto folded(V x, const Join& join) {
+  if constexpr (COUNT == 1)
+    return x[0];
+  else
+    return folded<COUNT / 2>(join(x, turned<COUNT / 2>(x, std::make_integer_sequence<int, sizeof(x) / sizeof(x[0])>())),
+                             join);
+}
+
 INLINE float sumOf(Vector x) {
-  float all[LANES];
-  store(all, x);
-  for (int64_t width = LANES / 2; width > 0; width /= 2)
-    for (int64_t i = 0; i < width; ++i) all[i] += all[i + width];
-  return all[0];
+  return folded<LANES>(x, [](Vector a, Vector b) INLINED { return a + b; });
 }
 
 INLINE double sumOf(Doubles x) {
-  double all[LANES / 2];
-  std::memcpy(all, &x, sizeof x);
-  for (int64_t width = LANES / 4; width > 0; width /= 2)
-    for (int64_t i = 0; i < width; ++i) all[i] += all[i + width];
-  return all[0];
+  return folded<LANES / 2>(x, [](Doubles a, Doubles b) INLINED { return a + b; });
 }
 
-INLINE float maximumOf(Vector x) {
-  float most = x[0];
-  for (int64_t i = 1; i < LANES; ++i) most = x[i] > most ? x[i] : most;
-  return most;
-}
+INLINE float maximumOf(Vector x) { return folded<LANES>(x, larger); }
 
 template <int FROM, int... I>
 INLINE HalfVector halfOf(Vector x, std::integer_sequence<int, I...>) {
