@@ -165,6 +165,9 @@ describe('linear', () => {
         // Numbers of an input side by side, in place of an output's.
         const turned = packLinear(weight.t().contiguous().t());
         expect(distance(packedLinear(x, turned, outputs, bias).to('float64'), ours)).toBe(0);
+        // Rows that lie further apart than they are long.
+        const apart = torch.cat([x, x], 1).narrow(1, inputs, inputs);
+        expect(distance(packedLinear(apart, packed, outputs, bias).to('float64'), ours)).toBe(0);
         expect(distance(ours, libtorchLinear(...wide))).toBeLessThan(most);
         const unbiased = packedLinear(x, packed, outputs).to('float64');
         expect(distance(unbiased, libtorchLinear(wide[0], wide[1], null))).toBeLessThan(most);

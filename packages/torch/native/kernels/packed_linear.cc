@@ -47,7 +47,9 @@ struct Panels {
 };
 
 struct Product {
+  // Arranged in bfloat16; in float32 as the rows lie, so far apart.
   const void* x;
+  int64_t xStride;
   Panels panels;
   const void* bias;
   void* out;
@@ -89,38 +91,42 @@ constexpr int64_t WORK = 1 << 18;
 
 int64_t packGrain(int64_t steps) { return std::max<int64_t>(1, WORK / 8 / (steps * PANEL)); }
 
-// An input as it is multiplied: blocks of sixteen of its `count` rows, of so many numbers.
-struct Arranged {
-  std::shared_ptr<Scratch> numbers;
-  int64_t row, count;
+// An input as it is multiplied: `count` rows, arranged in blocks of sixteen or as they lie, `row` numbers apart.
+struct Input {
+  std::shared_ptr<Scratch> arranged;
+  at::Tensor rows;
+  int64_t count, row;
+
+  const float* from(int64_t first) const {
+    return (arranged ? arranged->data : static_cast<const float*>(rows.data_ptr())) + first * row;
+  }
 };
 
-template <class T>
 std::shared_ptr<Scratch> spaceFor(int64_t rows, int64_t steps) {
-  return std::make_shared<Scratch>(roundUp(rows, PANEL) * steps * AT_LEVEL(numbersOf<T>)());
+  return std::make_shared<Scratch>(roundUp(rows, PANEL) * steps * AT_LEVEL(numbersOfHalves)());
 }
 
-template <class T>
-Arranged addArranging(const at::Tensor& x, int64_t steps, const std::shared_ptr<Scratch>& space) {
-  const int64_t count = x.size(0), blocks = panelsFor(count), row = steps * AT_LEVEL(numbersOf<T>)();
+Input addArranging(const at::Tensor& x, int64_t steps, const std::shared_ptr<Scratch>& space) {
+  const int64_t count = x.size(0), blocks = panelsFor(count), row = steps * AT_LEVEL(numbersOfHalves)();
   const int64_t pieces = (row + PIECE - 1) / PIECE;
   // The level is chosen now, not when the stage runs: the size of a row depends on it.
-  const auto arrangePieces = AT_LEVEL(arrange<T>);
+  const auto arrangePieces = AT_LEVEL(arrange);
   addStage({blocks * pieces, std::max<int64_t>(1, WORK / 8 / (std::min(PIECE, row) * PANEL)),
             [=](int64_t begin, int64_t end) { arrangePieces(rowsOf(x), steps, space->data, begin, end); }},
            blocks * PANEL * row * 4);
-  return {space, row, count};
+  return {space, {}, count, row};
 }
 
 // Writes the results of a row side by side, or adds them where `out` is float32 and the weight is not.
 template <class T>
-void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
+void addMultiplying(const Input& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
   const auto multiplyRows = AT_LEVEL(multiply<T>);
   addStage({packed.size(0), std::max<int64_t>(1, WORK / (x.count * packed.size(1) * PANEL)),
             [=](int64_t begin, int64_t end) {
               const int64_t stride = out.stride(0);
               for (int64_t first = 0; first < x.count; first += MOST_ROWS) {
-                const Product job{x.numbers->data + first * x.row,
+                const Product job{x.from(first),
+                                  x.row,
                                   panelsOf(packed),
                                   bias.defined() ? bias.data_ptr() : nullptr,
                                   static_cast<char*>(out.data_ptr()) + first * stride * out.element_size(),
@@ -132,12 +138,6 @@ void addMultiplying(const Arranged& x, const at::Tensor& packed, const at::Tenso
               }
             }},
            out.nbytes());
-}
-
-template <class T>
-void multiplyAll(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias, const at::Tensor& out) {
-  const int64_t steps = packed.size(1);
-  addMultiplying<T>(addArranging<T>(x, steps, spaceFor<T>(x.size(0), steps)), packed, bias, out);
 }
 
 // A weight that serves one product is laid out in parts, and so is x. The largest part has LOT_INPUTS inputs of either,
@@ -183,7 +183,7 @@ at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10
   const int64_t most =
       std::min(panelsFor(outputs), roundUp(PART / (steps * PANEL * 4) + 1, GROUP * at::get_num_threads()));
   const auto panels = at::empty({most * steps * PANEL * 2}, weight.options());
-  const auto space = spaceFor<T>(rows, steps);
+  const auto space = spaceFor(rows, steps);
   const auto shift = bias.value_or(at::Tensor());
   // Several parts of the inputs are added up in float32.
   const bool cut = inputs < x.size(1);
@@ -194,7 +194,7 @@ at::Tensor multiplyOnce(const at::Tensor& x, const at::Tensor& weight, const c10
   for (int64_t row = 0; row < x.size(0); row += rows)
     for (int64_t input = 0; input < x.size(1); input += inputs) {
       const int64_t partSteps = stepsOf(block(weights, 0, outputs, input, inputs));
-      const auto arranged = addArranging<T>(block(readableX, row, rows, input, inputs), partSteps, space);
+      const auto arranged = addArranging(block(readableX, row, rows, input, inputs), partSteps, space);
       for (int64_t first = 0; first < outputs; first += most * PANEL) {
         const auto from = block(weights, first, most * PANEL, input, inputs);
         const auto part = panels.narrow(0, 0, panelsFor(from.size(0)) * partSteps * PANEL * 2)
@@ -232,7 +232,11 @@ at::Tensor multiplyPanels(const at::Tensor& x, const at::Tensor& packed, int64_t
   const auto rows = x.stride(1) == 1 ? x : x.contiguous();
   auto out = at::empty({x.size(0), outputs}, x.options());
   if (x.size(0) == 0) return out;
-  width == 2 ? multiplyAll<at::BFloat16>(rows, packed, shift, out) : multiplyAll<float>(rows, packed, shift, out);
+  const int64_t steps = packed.size(1);
+  if (width == 2)
+    addMultiplying<at::BFloat16>(addArranging(rows, steps, spaceFor(x.size(0), steps)), packed, shift, out);
+  else
+    addMultiplying<float>({nullptr, rows, x.size(0), rows.stride(0)}, packed, shift, out);
   return out;
 }
 

@@ -17,10 +17,7 @@ constexpr bool PAIRED = false;
 template <class T>
 constexpr int64_t NUMBERS = sizeof(T) == 2 && !PAIRED ? 2 : 1;
 
-template <class T>
-int64_t numbersOf() {
-  return NUMBERS<T>;
-}
+int64_t numbersOfHalves() { return NUMBERS<c10::BFloat16>; }
 
 // Numbers from `first` on of a row, zeros behind its end. Of bfloat16, a number is a pair or, widened, one.
 template <bool WIDENED>
@@ -117,22 +114,20 @@ void arrangeTiles(const Rows& x, int64_t row, int64_t first, int64_t count, floa
 }
 #endif
 
-// Pieces of blocks of sixteen rows of an input as they are multiplied: [numbers, 16], or rows for the tiles. The pieces
-// of one place in all blocks are neighbours: rows that lie side by side share their lines.
-template <class T>
+// Pieces of blocks of sixteen rows of an input in bfloat16 as they are multiplied: [numbers, 16], or rows for the
+// tiles. The pieces of one place in all blocks are neighbours: rows that lie side by side share their lines.
 void arrange(const Rows& x, int64_t steps, float* to, int64_t begin, int64_t end) {
-  const int64_t numbers = steps * NUMBERS<T>, blocks = (x.count + PANEL - 1) / PANEL;
+  constexpr int64_t SOME = NUMBERS<c10::BFloat16>;
+  const int64_t numbers = steps * SOME, blocks = (x.count + PANEL - 1) / PANEL;
   for (int64_t task = begin; task < end; ++task) {
     const int64_t block = task % blocks, row = block * PANEL, from = task / blocks * PIECE;
     const int64_t count = std::min(PIECE, numbers - from);
     float* out = to + (block * numbers + from) * PANEL;
 #ifdef MULTIPLIES_TILES
-    if constexpr (sizeof(T) == 2) {
-      arrangeTiles(x, row, from, count, out);
-      continue;
-    }
+    arrangeTiles(x, row, from, count, out);
+#else
+    sideBySide<(SOME > 1)>(x, row, from, count, out);
 #endif
-    sideBySide<(NUMBERS<T> > 1)>(x, row, from, count, out);
   }
 }
 
@@ -152,11 +147,25 @@ INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
   return sum + weights * x;
 }
 
+// Numbers of R rows: arranged in bfloat16; in float32 as the rows lie, `stride` apart, the last one's again where a row
+// is missing.
+template <class T, int R>
+struct Inputs {
+  const float* rows[R];
+
+  Inputs(const float* first, int64_t stride, int64_t count) {
+    UNROLL
+    for (int r = 0; r < R; ++r) rows[r] = first + (sizeof(T) == 2 ? r : std::min<int64_t>(r, count - 1) * stride);
+  }
+
+  float at(int r, int64_t number) const { return rows[r][sizeof(T) == 2 ? number * PANEL : number]; }
+};
+
 // Adds the products of R rows with a block of P panels to their sums. Each sum goes through the inputs in their order,
 // whatever other rows and panels there are. Every four steps fetch FETCHING lines of each of P panels from `ahead` on:
 // a core has more reads under way from several pages than from one.
 template <class T, int R, int P, int FETCHING>
-void addTile(const float* x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
+void addTile(Inputs<T, R> x, const float* weights, int64_t size, int64_t steps, bool begins, const float* ahead,
              float* to) {
   Vector sums[R][P * PIECES];
   UNROLL
@@ -175,7 +184,7 @@ void addTile(const float* x, const float* weights, int64_t size, int64_t steps, 
       for (int r = 0; r < R; ++r) {
         UNROLL
         for (int p = 0; p < P * PIECES; ++p) {
-          sums[r][p] = plusProduct<T>(sums[r][p], some[p], x[(i * NUMBERS<T> + n) * PANEL + r]);
+          sums[r][p] = plusProduct<T>(sums[r][p], some[p], x.at(r, i * NUMBERS<T> + n));
           // All are needed before the other half of the weights: there is no register to spare.
           if constexpr (NUMBERS<T> == 2) stayInRegister(sums[r][p]);
         }
@@ -220,14 +229,15 @@ void addPanels(const Product& job, int64_t panel, int64_t from, float* sums) {
   const float* ahead = weights + P * size;
   int64_t tile = 0, row = 0, quarters = 4;
   const auto add = [&](auto rows) {
-    const auto* x =
-        static_cast<const float*>(job.x) + row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL;
+    const auto* x = static_cast<const float*>(job.x);
+    x += sizeof(T) == 2 ? row / PANEL * PANEL * numbers + from * NUMBERS<T> * PANEL + row % PANEL
+                        : row * job.xStride + from;
     const int64_t left = std::max<int64_t>(1, tiles - tile), fetching = (quarters + left - 1) / left;
     const auto go = fetching == 0   ? addTile<T, rows, P, 0>
                     : fetching == 1 ? addTile<T, rows, P, 1>
                     : fetching == 2 ? addTile<T, rows, P, 2>
                                     : addTile<T, rows, P, 4>;
-    go(x, weights, size, steps, from == 0, ahead, sums + row * SUMS);
+    go(Inputs<T, rows>(x, job.xStride, job.rows - row), weights, size, steps, from == 0, ahead, sums + row * SUMS);
     ahead += size * fetching / 4;
     quarters -= fetching;
     row += rows;
