@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   AdamW,
+  cat,
   embedding,
   empty,
   grad,
@@ -166,7 +167,7 @@ describe('linear', () => {
         const turned = packLinear(weight.t().contiguous().t());
         expect(distance(packedLinear(x, turned, outputs, bias).to('float64'), ours)).toBe(0);
         // Rows that lie further apart than they are long.
-        const apart = torch.cat([x, x], 1).narrow(1, inputs, inputs);
+        const apart = cat([x, x], 1).narrow(1, inputs, inputs);
         expect(distance(packedLinear(apart, packed, outputs, bias).to('float64'), ours)).toBe(0);
         expect(distance(ours, libtorchLinear(...wide))).toBeLessThan(most);
         const unbiased = packedLinear(x, packed, outputs).to('float64');
