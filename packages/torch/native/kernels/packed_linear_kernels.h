@@ -147,18 +147,27 @@ INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
   return sum + weights * x;
 }
 
-// Numbers of R rows: arranged in bfloat16; in float32 as the rows lie, `stride` apart, the last one's again where a row
-// is missing.
+// Numbers of R rows, `stride` apart as they lie; where a row is missing the last one's again.
 template <class T, int R>
 struct Inputs {
   const float* rows[R];
 
   Inputs(const float* first, int64_t stride, int64_t count) {
     UNROLL
-    for (int r = 0; r < R; ++r) rows[r] = first + (sizeof(T) == 2 ? r : std::min<int64_t>(r, count - 1) * stride);
+    for (int r = 0; r < R; ++r) rows[r] = first + std::min<int64_t>(r, count - 1) * stride;
   }
 
-  float at(int r, int64_t number) const { return rows[r][sizeof(T) == 2 ? number * PANEL : number]; }
+  float at(int r, int64_t number) const { return rows[r][number]; }
+};
+
+// In bfloat16 they are arranged.
+template <int R>
+struct Inputs<c10::BFloat16, R> {
+  const float* first;
+
+  Inputs(const float* arranged, int64_t, int64_t) : first(arranged) {}
+
+  float at(int r, int64_t number) const { return first[number * PANEL + r]; }
 };
 
 // Adds the products of R rows with a block of P panels to their sums. Each sum goes through the inputs in their order,
