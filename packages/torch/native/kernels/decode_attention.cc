@@ -105,7 +105,7 @@ std::vector<Row> rowsOf(const at::Tensor& table, const at::Tensor& ownKeys, cons
   return rows;
 }
 
-// Splits rows into groups of neighbours of at most `most`.
+// Splits rows into groups of at most `most` neighbours.
 std::vector<Group> groupsOf(const std::vector<Row>& rows, int64_t most, bool windows) {
   std::vector<Group> groups;
   for (const auto& row : rows) {

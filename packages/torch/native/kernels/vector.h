@@ -91,14 +91,14 @@ INLINE Vector broadcast(float x) { return Vector{} + x; }
 INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 
 template <int... I>
-INLINE Integers numbersFrom(int first, std::integer_sequence<int, I...>) {
-  return Integers{I...} + first;
+INLINE Integers places(std::integer_sequence<int, I...>) {
+  return Integers{I...};
 }
 
 // x with `other` in place of the elements before `begin` and from `end` on.
 INLINE Vector filled(Vector x, int64_t begin, int64_t end, float other) {
   const auto within = [](int64_t place) { return int(std::clamp<int64_t>(place, 0, LANES)); };
-  const Integers at = numbersFrom(0, std::make_integer_sequence<int, LANES>());
+  const Integers at = places(std::make_integer_sequence<int, LANES>());
   return (at >= within(begin)) & (at < within(end)) ? x : broadcast(other);
 }
 
