@@ -116,7 +116,7 @@ const ADAPTER = 'adapter_model.safetensors';
 const APART = /^(config\.json|timings\.jsonl|run\.lock|checkpoints.step-(?!8\b).*)$/;
 
 /** Rows of metrics without what is counted in the process, which other tests share. */
-const withoutCounts = (rows: string): string => rows.replace(/,"live_(tensors|bytes)":\d+/g, '');
+export const withoutCounts = (rows: string): string => rows.replace(/,"live_(tensors|bytes)":\d+/g, '');
 
 /** Fingerprints of all files of a run of 8 steps, by path; of a record without the seconds of its stages. */
 function fingerprints(output: string): Record<string, string> {
