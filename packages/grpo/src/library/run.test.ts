@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { recordLayer, resolveConfig, UsageError } from '../config/index.js';
 import type { EvalResult } from '../evaluation/evaluate.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { Abandoned } from '../progress/watch.js';
 import { tinyModelFolder } from '../run/tiny-model.test.helper.js';
 import { stages } from '../step/stages.js';
 import { defineTask } from '../tasks/define.js';
@@ -248,6 +249,26 @@ it('evaluate measures a model as a run does', async () => {
   await expect(evaluate({ model, task, settings: { eval: { every: 3 } } } as never)).rejects.toThrow(
     'evaluate() does not read eval.every',
   );
+});
+
+it('evaluate tells how far it is, and a signal ends it', async () => {
+  const model = await tinyModelFolder();
+  const live = memory();
+  const interrupt = new AbortController();
+  const stages = new Set<string>();
+  const evaluation = evaluate({
+    model,
+    task,
+    settings: { rollout: { maxNewTokens: 4 }, eval: { samples: 0 } },
+    signal: interrupt.signal,
+    onProgress: ({ stage, done }) => {
+      stages.add(stage);
+      if (stage === 'evaluation' && done > 0) interrupt.abort();
+    },
+  });
+  await expect(evaluation).rejects.toThrow(Abandoned);
+  expect([...stages]).toEqual(['loading the model', 'evaluation']);
+  expect(memory()).toEqual(live);
 });
 
 it('an open run frees what it holds', async () => {

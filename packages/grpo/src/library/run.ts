@@ -5,7 +5,7 @@ import { refuseUnknown } from '../config/unknown-option.js';
 import { type EvalResult, evaluate as evaluateModel } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import { requireAlone } from '../processes/rendezvous.js';
-import type { StageProgress } from '../progress/watch.js';
+import { type StageProgress, Watch } from '../progress/watch.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
 import { withMemory } from '../run/memory-plan.js';
 import { openSampler } from '../run/model-source.js';
@@ -67,6 +67,10 @@ export interface EvaluateOptions {
   /** What {@link defineTask} made; its held-out problems are used. */
   task: Task;
   settings?: EvalSettings;
+  /** As in {@link RunOptions}. */
+  onProgress?(now: StageProgress): void;
+  /** Ends the evaluation, which then throws `Abandoned`. */
+  signal?: AbortSignal;
 }
 
 /** How a run ended, and what it left. */
@@ -160,15 +164,18 @@ export async function sft(options: SftOptions): Promise<RunResult> {
  * const model = await writeTinyModel('models/tiny');
  * const { greedy } = await evaluate({ model, task, settings: { rollout: { maxNewTokens: 8 } } });
  * console.log(greedy.accuracy, greedy.low, greedy.high);
+ *
+ * @throws Abandoned when the signal comes; UsageError and UserError as {@link train}
  */
 export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
-  refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings']);
+  refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings', 'onProgress', 'signal']);
+  const watch = new Watch({ progress: (now) => options.onProgress?.(now) }, options.signal);
   const resolved = withMemory(resolveRun('eval', options));
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
-  const { model, sampling } = openSampler(resolved, options.task);
+  const { model, sampling } = openSampler(resolved, options.task, watch);
   using _ = model.decoder;
-  return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed);
+  return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed, watch);
 }
 
 /**

@@ -171,12 +171,9 @@ function decodingParts(
   const cache = Math.max(bytesOf(one), Math.min(bytesOf(all), lot));
   const perToken = passTokenBytes(model, engine);
   const prefill = Math.max(longest * perToken, Math.min(prompts * longest * perToken, lot / 4));
-  const layout = layoutBytes(model, engine.size);
   return [
-    // What prompts take is given back before the weights are laid out.
-    layout > prefill
-      ? { name: 'weights laid out for decoding', bytes: layout }
-      : { name: 'prompts', bytes: prefill },
+    { name: 'weights laid out for decoding', bytes: layoutBytes(model, engine.size) },
+    { name: 'prompts', bytes: prefill },
     { name: 'cache and logits', bytes: cache },
   ];
 }

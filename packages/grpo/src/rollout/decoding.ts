@@ -1,6 +1,6 @@
 import { keep, noGrad, type Tensor, tensor, tidy } from '@grpo/torch';
 import { TokenSets } from '../formats/token-sets.js';
-import { DecodingDecoder, type Model, weightsChecksum } from '../models/index.js';
+import { DecodingDecoder, type Model } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { Completion, FinishReason } from './completion.js';
 import type { CompletionRequest } from './completion-requests.js';
@@ -27,8 +27,6 @@ export class Decoding implements SamplingLot {
   #endTokens: Tensor | undefined;
   /** The decoder laid out for decoding, from its first use on. */
   #decoder: DecodingDecoder | undefined;
-  /** Checksum of the model's weights, where none are laid out for decoding. */
-  #checksum: number | undefined;
 
   /** @param lotBytes - bounds what prompts are computed together */
   constructor(
@@ -76,16 +74,14 @@ export class Decoding implements SamplingLot {
   }
 
   #prefill(watch: Watch): void {
-    const { invariant } = this.#joining[0]!.options;
-    const other = this.#joining.findIndex(({ options }) => options.invariant !== invariant);
-    const rows = this.#joining.splice(0, other < 0 ? this.#joining.length : other);
+    const rows = this.#joining.splice(0);
     const shared = sharedPrompts(rows);
     this.#cache.join(shared);
     const first = this.#rows.length;
     this.#rows.push(...rows);
     const { lotBytes, model } = this;
     const logits = prefill(
-      invariant ? this.#laidOut() : model.decoder,
+      this.#laidOut(),
       this.#cache,
       shared.map(({ prompt }) => prompt),
       { engine: model.decoder.engine, lotBytes },
@@ -155,15 +151,8 @@ export class Decoding implements SamplingLot {
       logprobs: Float32Array.from(row.logprobs),
       sampledLogprobs: Float32Array.from(row.sampledLogprobs),
       ...(row.support.length > 0 && { support: supportOf(row) }),
-      weights: this.#weights,
+      weights: this.#laidOut().checksum,
     };
-  }
-
-  /** Checksum of the weights that sample: those laid out, or the model's while only prompts are computed. */
-  get #weights(): number {
-    if (this.#decoder) return this.#decoder.checksum;
-    this.#checksum ??= weightsChecksum(this.model.decoder);
-    return this.#checksum;
   }
 }
 

@@ -1,6 +1,6 @@
 import { cat, type Tensor, tensor, tidy } from '@grpo/torch';
 import { type Engine, prefillParts } from '../memory/decoding.js';
-import { type Attend, type Decoder, type DecodingDecoder, packSegments } from '../models/index.js';
+import { type Attend, type DecodingDecoder, packSegments } from '../models/index.js';
 import type { Watch } from '../progress/watch.js';
 import type { DecodingCache } from './decoding-cache.js';
 
@@ -11,7 +11,7 @@ import type { DecodingCache } from './decoding-cache.js';
  * @returns logits after the last token of each: `[prompts, V]`
  */
 export function prefill(
-  decoder: Decoder | DecodingDecoder,
+  decoder: DecodingDecoder,
   cache: DecodingCache,
   prompts: readonly (readonly number[])[],
   limits: { engine: Engine; lotBytes: number },
@@ -37,7 +37,7 @@ export function prefill(
 
 /** Computes some of the prompts, the first of which is the `first` of all: hidden states of their last tokens. */
 function prefillPart(
-  decoder: Decoder | DecodingDecoder,
+  decoder: DecodingDecoder,
   cache: DecodingCache,
   prompts: readonly (readonly number[])[],
   first: number,

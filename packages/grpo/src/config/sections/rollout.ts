@@ -69,7 +69,7 @@ export const rolloutSection = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Computes prompts, too, by products whose rows do not depend on each other: on a CPU a completion then has the same log-probs in any batch, to the bit',
+      'Asks for the same log-probs of a completion in any batch, to the bit. A CPU has them in float32 and bfloat16 anyway; where they cannot be had the run is refused',
     ),
   engine: z
     .enum(ROLLOUT_ENGINES)
