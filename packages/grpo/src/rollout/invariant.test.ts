@@ -53,7 +53,7 @@ describe('rollout.invariant', () => {
     ['gpt2-124m', 'bfloat16'],
     ['tiny with windows and soft caps', 'float32'],
     ['tiny with windows and soft caps', 'bfloat16'],
-  ] as const)('holds the log-probs of a completion in any batch, also where nobody asks, of %s in %s', async (name, dtype) => {
+  ] as const)('is what a completion has, asked for or not, of %s in %s', async (name, dtype) => {
     const model = modelOf(name, dtype);
     const all = await sampled(model, [0, 1, 2, 3], { invariant: true });
     for (const lotBytes of [0, 1e7, 1e8])

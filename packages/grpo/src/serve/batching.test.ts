@@ -145,8 +145,8 @@ describe('a batch', () => {
     const { engine } = openEngine();
     const pass = vi.spyOn(DecodingDecoder.prototype, 'logits');
     await Promise.all(range(8).map((seed) => engine.generate(request({ seed }))));
-    // The first token comes with the prompt.
-    expect(pass).toHaveBeenCalledTimes(11);
+    // The first token comes with the prompts.
+    expect(pass).toHaveBeenCalledTimes(12);
     expect(engine.load.tokens).toBe(8 * 3 * 12);
   });
 
