@@ -74,7 +74,7 @@ export interface SamplingOptions {
   frequencyPenalty: number;
   /** Strings that end a completion; they stay in it. */
   stop: readonly string[];
-  /** A completion's log-probs do not depend, to the bit, on the completions that are sampled beside it. */
+  /** Refuses a model whose log-probs of a completion depend on the completions that are sampled beside it. */
   invariant: boolean;
   /** How a masked-diffusion model fills its places; a causal model has none. */
   diffusion: DenoisingOptions;

@@ -48,7 +48,7 @@ function prefillPart(
     prompts.map((ids) => ({ ids })),
     config,
     device,
-    decoder.dtype,
+    undefined, // no number of rows is compiled: the weights are laid out
     'forward',
   );
   const attend: Attend = (layer, q, k, v) => {
