@@ -16,7 +16,7 @@ const SEED = Math.floor(Math.random() * 2 ** 31);
 function inspected(
   name: string,
   lies: Lies = {},
-  wanted: Partial<Pick<Wanted, 'temperature' | 'maxNewTokens' | 'truncation'>> = {},
+  wanted: Partial<Pick<Wanted, 'temperature' | 'maxNewTokens' | 'truncation' | 'invariant'>> = {},
 ) {
   const model = fixture(name);
   const server = new LyingServer(model, lies);
@@ -163,6 +163,15 @@ describe('a server before the first step', () => {
     const { handOver, model, server } = inspected('qwen2');
     server.lies = { tokens: (text) => model.tokenizer.encode(text.replaceAll('  ', ' ')) };
     await expect(handOver('step-0')).rejects.toThrow(/another tokenizer: token \d+ of " leading/);
+  });
+
+  it('is refused where log-probs are to be invariant, unless it is grpo serve', async () => {
+    const look = (isGrpo: boolean) =>
+      inspected('qwen2', { facts: { isGrpo } }, { invariant: true }).handOver('step-0');
+    await expect(look(false)).rejects.toThrow(
+      /fake 1: the log-probs of a completion may depend on those beside it/,
+    );
+    await expect(look(true)).resolves.toBeDefined();
   });
 
   it('is refused with another vocabulary, and where prompt and completion do not fit', async () => {

@@ -32,6 +32,8 @@ export interface Wanted {
   temperature: number;
   /** The truncation of its sampling, where the ids that are left are to come with each token. */
   truncation?: Pick<SamplingOptions, 'topP' | 'topK' | 'minP'> | undefined;
+  /** Log-probs of a completion are not to depend on the completions beside it. */
+  invariant?: boolean;
   maxNewTokens: number;
   seed: number;
 }
@@ -45,6 +47,7 @@ export interface Wanted {
  */
 export async function preflightServer(access: ServerAccess, wanted: Wanted): Promise<string[]> {
   requireSizes(access, wanted);
+  requireInvariance(access, wanted);
   const warnings = [await compareTokenizers(access, wanted), dtypeWarning(access, wanted)];
   if (wanted.truncation) await requireSupport(access, wanted, wanted.truncation);
   else if (wanted.temperature !== 0 && wanted.temperature !== 1) await requireProcessed(access, wanted);
@@ -67,6 +70,15 @@ function requireSizes(
       `${name} takes ${maxModelLen} tokens of prompt and completion together; a prompt of ${prompt.length} with rollout.maxNewTokens=${maxNewTokens} has ${length}`,
       { hint: `Start it with --max-model-len ${length} or more, or set a smaller rollout.maxNewTokens.` },
     );
+}
+
+/** Only of our own engine it is known, which refuses where it does not hold. */
+function requireInvariance({ server: { name }, facts }: ServerAccess, { invariant }: Wanted): void {
+  if (!invariant || facts.isGrpo) return;
+  throw new UserError(
+    `${name} is ${facts.software}: the log-probs of a completion may depend on those beside it, which rollout.invariant=true rules out`,
+    { hint: 'Sample by grpo serve on a CPU, or set rollout.invariant=false.' },
+  );
 }
 
 const tokenized = z.object({ tokens: z.array(z.int()) });

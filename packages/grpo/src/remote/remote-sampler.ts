@@ -62,11 +62,11 @@ export class RemoteSampler implements AsyncDisposable {
   /** @param requests - of which the longest prompt must fit */
   #inspectionFor(requests: readonly GroupRequest[]): Inspection {
     const { model, config, note } = this.run;
-    const { temperature, maxNewTokens, topP, topK, minP } = config.rollout;
+    const { temperature, maxNewTokens, topP, topK, minP, invariant } = config.rollout;
     const truncation = truncates(config.rollout) ? { topP, topK, minP } : undefined;
     const [prompt = []] = requests.map(({ ids }) => ids).sort((a, b) => b.length - a.length);
-    const wanted = { model, prompt, temperature, truncation, maxNewTokens, seed: config.seed };
-    return new Inspection(wanted, note);
+    const { seed } = config;
+    return new Inspection({ model, prompt, temperature, truncation, invariant, maxNewTokens, seed }, note);
   }
 
   async #publish(inspection: Inspection, watch: Watch): Promise<void> {
