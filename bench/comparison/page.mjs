@@ -233,7 +233,8 @@ A stage's floor is the longer of two times: of its arithmetic, at the best rate 
 lie in a cache, and of the bytes that it must read and write (weights, gradients, the optimizer's state, cached keys and
 values), at the bandwidth of \`a + s × b\` (\`lab/bench/floor.ts\`). Both are measured in the process of the run, the rates of
 products right after each step and for its lengths: the speed of a shared machine changes. A ratio is the median over the
-steps of each one's own. Decoding ÷ floor (goal: ≤ 1.6) · step ÷ floor (goal: ≤ 1.5):
+steps of each one's own. Laying out the weights, once a rollout, counts as prefill; in columns up to 2026-11-28 it counts as
+decoding. Decoding ÷ floor (goal: ≤ 1.6) · step ÷ floor (goal: ≤ 1.5):
 
 ${floors}
 

@@ -44,7 +44,7 @@ export async function timedStep(trainer: Trainer, work: Workload, step: number):
   };
 }
 
-/** A rollout of one token is the prompts' computation and one draw. */
+/** A rollout of one token lays out the weights, computes the prompts and draws once. */
 async function prefillSeconds(trainer: Trainer, work: Workload, step: number): Promise<number> {
   const { stages } = trainer;
   const sampling = { ...trainer.sampling, maxNewTokens: 1, minNewTokens: 1 };
