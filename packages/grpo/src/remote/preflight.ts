@@ -33,7 +33,7 @@ export interface Wanted {
   /** The truncation of its sampling, where the ids that are left are to come with each token. */
   truncation?: Pick<SamplingOptions, 'topP' | 'topK' | 'minP'> | undefined;
   /** Log-probs of a completion are not to depend on the completions beside it. */
-  invariant?: boolean;
+  invariant: boolean;
   maxNewTokens: number;
   seed: number;
 }
@@ -72,7 +72,7 @@ function requireSizes(
     );
 }
 
-/** Only of our own engine it is known, which refuses where it does not hold. */
+/** Our own engine refuses where log-probs depend on a batch; of others nobody knows. */
 function requireInvariance({ server: { name }, facts }: ServerAccess, { invariant }: Wanted): void {
   if (!invariant || facts.isGrpo) return;
   throw new UserError(

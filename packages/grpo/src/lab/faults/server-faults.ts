@@ -23,7 +23,7 @@ export function served(lies: Lies, run: LabRun = {}): LabRun {
         checksum = weightsChecksum(model.decoder);
         const { temperature, maxNewTokens } = sampling;
         inspection ??= new Inspection(
-          { model, prompt, temperature: 1, maxNewTokens, seed: config.seed },
+          { model, prompt, temperature: 1, invariant: false, maxNewTokens, seed: config.seed },
           () => {},
         );
         // It begins well: what is refused before the first step is no fault of a step.
