@@ -25,6 +25,7 @@
  */
 export { UsageError, UserError } from './config/index.js';
 export type { EvalResult } from './evaluation/evaluate.js';
+export type { AuditedResult, EvaluationVerdict } from './evaluation/evaluate-audited.js';
 export type { InspectionCheck } from './inspection/check.js';
 export { type Inspection, type InspectOptions, inspectModel } from './inspection/inspect-model.js';
 export * from './library/index.js';

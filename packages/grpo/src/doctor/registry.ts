@@ -179,6 +179,11 @@ export const handOvers: readonly Fault[] = [
   h15,
 ];
 
+/** The checks that judge an audit alone. */
+export const audits: readonly Check[] = handOvers
+  .flatMap(({ checks }) => checks)
+  .filter(({ scope }) => scope === 'step');
+
 /** Every check, in the order of diagnosis. */
 export const registry: readonly Check[] = [...faults, ...handOvers]
   .flatMap(({ checks }) => checks)

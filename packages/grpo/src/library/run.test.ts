@@ -243,8 +243,9 @@ it('evaluate measures a model as a run does', async () => {
   const live = memory();
   const evaluation = { rollout: { maxNewTokens: 4 }, eval: { samples: 0 } };
   const { before } = await train({ model, task, output: join(tempFolder(), 'run'), settings: steps(1) });
-  const measured = await evaluate({ model, task, settings: evaluation });
+  const { audit, ...measured } = await evaluate({ model, task, settings: evaluation });
   expect(measured).toEqual(before);
+  expect(audit).toMatchObject({ findings: [], missing: [] });
   expect(memory()).toEqual(live);
   await expect(evaluate({ model, task, settings: { eval: { every: 3 } } } as never)).rejects.toThrow(
     'evaluate() does not read eval.every',

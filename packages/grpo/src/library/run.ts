@@ -2,7 +2,8 @@
 import { setThreads } from '@grpo/torch';
 import { type ResolvedConfig, UsageError } from '../config/index.js';
 import { refuseUnknown } from '../config/unknown-option.js';
-import { type EvalResult, evaluate as evaluateModel } from '../evaluation/evaluate.js';
+import type { EvalResult } from '../evaluation/evaluate.js';
+import { type AuditedResult, evaluateAudited } from '../evaluation/evaluate-audited.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import { requireAlone } from '../processes/rendezvous.js';
 import { type StageProgress, Watch } from '../progress/watch.js';
@@ -149,7 +150,8 @@ export async function sft(options: SftOptions): Promise<RunResult> {
 }
 
 /**
- * Measures a model on the held-out problems of a task: rewards, and accuracy where the task can tell.
+ * Measures a model on the held-out problems of a task: rewards, and accuracy where the task can tell. `audit` of the
+ * result has what a second computation came to.
  *
  * @example
  * import { defineTask, evaluate, writeTinyModel } from 'grpo';
@@ -167,15 +169,15 @@ export async function sft(options: SftOptions): Promise<RunResult> {
  *
  * @throws Abandoned when the signal comes; UsageError and UserError as {@link train}
  */
-export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
+export async function evaluate(options: EvaluateOptions): Promise<AuditedResult> {
   refuseUnknown(nameOf('eval'), options, ['model', 'task', 'settings', 'onProgress', 'signal']);
   const watch = new Watch({ progress: (now) => options.onProgress?.(now) }, options.signal);
   const resolved = withMemory(resolveRun('eval', options));
   const { config } = resolved;
   if (config.threads !== undefined) setThreads(config.threads);
-  const { model, sampling } = openSampler(resolved, options.task, watch);
-  using _ = model.decoder;
-  return await evaluateModel(model, options.task, { ...config.eval, sampling }, config.seed, watch);
+  const sampler = openSampler(resolved, options.task, watch);
+  using _ = sampler.model.decoder;
+  return await evaluateAudited(sampler, options.task, config, watch);
 }
 
 /**

@@ -29,19 +29,21 @@ export const stateBytes = ({ layers, hiddenSize }: DecoderConfig, { tokens }: Au
  * Bytes of the second computation of a step's completions beside the states of its layers: in float32 whatever the run
  * computes in, one layer and one completion at a time, with all values of its attention. In half precision, the layer that
  * trains is computed beside it with all completions, and the plain one once more where they differ.
+ *
+ * @param backward - of the pass that trains; none of an evaluation
  */
 export function auditBytes(
   config: DecoderConfig,
   { size }: Engine,
   { tokens, longest, scored }: AuditSize,
-  { reaches }: Backward,
+  backward?: Backward,
 ): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const weights = layerCount(config);
   const isHalf = size < FLOAT32;
   const copies = isHalf ? 2 * weights : 0;
   // Of one completion, and their sum; and those of the layer that trains, in both precisions.
-  const gradients = reaches === 'weights' ? (isHalf ? 4 : 2) * weights : 0;
+  const gradients = backward?.reaches === 'weights' ? (isHalf ? 4 : 2) * weights : 0;
   const perToken = 20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize;
   const values = longest * perToken + 5 * heads * longest ** 2;
   const trained = isHalf ? tokens * (perToken * (size / FLOAT32) + 12 * hiddenSize) : 0;

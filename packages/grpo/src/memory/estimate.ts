@@ -55,7 +55,7 @@ export interface Work {
   support?: number;
   evaluation?: Sampling | undefined;
   training?: Training | undefined;
-  /** Completions of a training step that are computed again, where steps are audited. */
+  /** Completions of a step, or of an evaluation by itself, that are computed again, where it is audited. */
   audit?: AuditSize | undefined;
 }
 
@@ -115,8 +115,7 @@ export function estimate(work: Work, budget: number): Estimate {
     sampling
       ? [phase(name, [...(model.diffusion ? denoisingParts : decodingParts)(work, sampling, lot), ...more])]
       : [];
-  const audit =
-    training && work.audit && auditNeeds(work, training, work.audit, held, free, microBatchTokens);
+  const audit = work.audit && auditNeeds(work, work.audit, held, free, microBatchTokens);
   const audited = audit && audit.needs <= audit.left ? audit.needs : 0;
   const auditParts = [
     { name: 'gradients', bytes: held.gradients },
@@ -144,17 +143,18 @@ export function estimate(work: Work, budget: number): Estimate {
 
 /** What an audit needs beside the gradients: the plain pass, or the trainer's own of the same completions. */
 function auditNeeds(
-  { model, engine }: Work,
-  training: Training,
+  { model, engine, training }: Work,
   size: AuditSize,
   { gradients }: Holdings,
   free: number,
   microBatchTokens: number,
 ): { needs: number; left: number } {
-  const tokens = Math.min(size.tokens, largestPass({ ...training, microBatchTokens }).tokens);
-  const scored = Math.min(size.scored.all, tokens);
-  const own = passBytes(model, engine, { tokens, scored }, training.backward);
-  const plain = auditBytes(model, engine, size, training.backward);
+  const plain = auditBytes(model, engine, size, training?.backward);
+  let own = 0;
+  if (training) {
+    const tokens = Math.min(size.tokens, largestPass({ ...training, microBatchTokens }).tokens);
+    own = passBytes(model, engine, { tokens, scored: Math.min(size.scored.all, tokens) }, training.backward);
+  }
   return { needs: stateBytes(model, size) + Math.max(plain, own), left: Math.max(0, free - gradients) };
 }
 

@@ -153,10 +153,12 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
   // Servers sample in other memory; here one short completion is sampled, by which they are probed.
   const isRemote = rollout.engine !== 'own';
   const { limit, samples: perProblem } = config.eval;
+  const measures = command === 'eval';
+  const asked = measures ? longest.eval : longest.train;
   // SFT learns demonstrations, the others what they sample.
   const own = (command === 'sft' && longest.demonstration) || {
-    prompt: longest.train,
-    completion: newTokensAfter(longest.train, config, model),
+    prompt: asked,
+    completion: newTokensAfter(asked, config, model),
   };
   return {
     model,
@@ -183,7 +185,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
         ? sampling(longest.problems, 1, longest.eval)
         : sampling(Math.min(limit, longest.problems), perProblem + 1, longest.eval),
     audit:
-      trains && isAudited(config)
+      (trains && isAudited(config)) || (measures && !model.diffusion)
         ? auditedTokens(weightCount(model), own.prompt + own.completion, own.completion)
         : undefined,
     training: trains

@@ -5,6 +5,8 @@ import { usesLora } from '../config/sections/lora.js';
 import { UserError } from '../errors/user-error.js';
 import { sweepTemporary } from '../formats/atomic-file.js';
 import { pinModel } from '../hub/model-folder.js';
+import type { Estimate } from '../memory/estimate.js';
+import { auditLack } from '../memory/memory-lines.js';
 import {
   type LoadedModel,
   type LoadOptions,
@@ -139,17 +141,17 @@ export function openSampler(
   resolved: ResolvedConfig,
   task: Pick<Task, 'train' | 'eval' | 'stop'>,
   watch?: Watch,
-): { model: LoadedModel; sampling: SamplingOptions } {
+): { model: LoadedModel; sampling: SamplingOptions; auditLack: string | undefined } {
   const { config } = resolved;
-  let lotBytes = 0;
+  let plan: Estimate | undefined;
   const model = openModel(config, {
     watch,
     beforeWeights: (shape) => {
       requireModelKind(resolved, shape.config.diffusion !== undefined);
-      ({ lotBytes } = planMemory(resolved, shape, task));
+      plan = planMemory(resolved, shape, task);
     },
   });
-  return { model, sampling: samplingOf(config, task.stop, lotBytes) };
+  return { model, sampling: samplingOf(config, task.stop, plan!.lotBytes), auditLack: auditLack(plan!) };
 }
 
 /** Tasks for which a tiny model is made. That of sudoku fills masked places; chess has long rows, and RookWorld is a GPT-2. */

@@ -35,6 +35,7 @@ describe('grpo eval', () => {
     expect(first.err).toContain('Only 3 problems to evaluate on');
     expect(first.out).toMatch(/^accuracy +0\.0% \(0\.0–56\.1%\) +0\.0% \(0\.0–56\.1%\)$/m);
     expect(first.out).toMatch(/^pass@2 +0\.0% \(0\.0–56\.1%\)$/m);
+    expect(first.out).toMatch(/^A second computation agrees in all \d+ numbers and texts\.$/m);
     expect(first.out).toMatch(/^cut at 8 tokens +\d/m);
     expect(first.out).toMatch(/^Rules that judged the wrong answers:\n {2}answer: no <think> \(9\)$/m);
 
@@ -67,6 +68,7 @@ describe('grpo eval', () => {
     expect(run, run.err).toMatchObject({ code: 0 });
     const { greedy, sampled, against, ...rest } = JSON.parse(run.out);
     expect(rest).not.toHaveProperty('passAtK');
+    expect([rest.audit, against.audit]).toMatchObject(Array(2).fill({ findings: [], missing: [] }));
     expect(greedy).toMatchObject({ accuracy: null, low: null, high: null, right: null, wrong: null });
     const { difference } = against;
     expect(difference.sampled.of).toBe('reward');

@@ -5,7 +5,7 @@ import { isAudited } from '../../config/sections/progress.js';
 import { examine } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { findingLine } from '../../doctor/finding-line.js';
-import { checkOf, handOvers, registry } from '../../doctor/registry.js';
+import { audits, checkOf, registry } from '../../doctor/registry.js';
 import type { StepRow } from '../../formats/jsonl.js';
 import type { MetricsRow } from '../../observe/metrics.js';
 import type { ProbeScoring } from '../../observe/probes.js';
@@ -37,9 +37,6 @@ const checks = registry.filter(
   (check) =>
     check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages') && !check.aside),
 );
-
-/** What judges an audit alone. */
-const audits = handOvers.flatMap((fault) => fault.checks).filter(({ scope }) => scope === 'step');
 
 /** What the doctor says of a step. */
 export interface StepVerdict {
