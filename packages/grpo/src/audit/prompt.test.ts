@@ -2,12 +2,15 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { disposePolicies } from '../lab/lab-policy.js';
 import type { LabRun } from '../lab/lab-run.js';
 import { lettersTask } from '../lab/letters-task.js';
+import { tinyModel } from '../run/tiny-model.test.helper.js';
 import { stages as standard } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
 import { Supply } from '../tasks/order/supply.js';
 import type { Problem, Task } from '../tasks/task.js';
+import { ChatTemplate } from '../text/chat-template.js';
 import type { RenderedPrompt } from '../text/render.js';
 import { comparisonsOf, disagreements } from './audit.test.helper.js';
+import { plainPrompt } from './prompt.js';
 
 afterAll(disposePolicies);
 
@@ -191,4 +194,13 @@ describe('the order of the data', () => {
     expect(await disagreements('run', withShares({ a: 3, b: 1 }))).toEqual([ORDER]);
     expect(await disagreements('run', withShares(undefined))).toEqual([ORDER]);
   });
+});
+
+it('a prompt by the plain path is that of the source of the template, whatever renders for training', async () => {
+  const { tokenizer } = await tinyModel();
+  const source = '{{ messages[0].content }}{% if add_generation_prompt %}=\n{% endif %}';
+  const template = new ChatTemplate(source);
+  const problem: Problem = { prompt: [{ role: 'user', content: '1+1' }], row: {} };
+  template.render = () => '1+1=';
+  expect(plainPrompt({ tokenizer, template }, problem).text).toBe('1+1=\n');
 });

@@ -1,8 +1,11 @@
 import type { Config } from '../config/schema.js';
+import { once } from '../doctor/once.js';
 import { isObject } from '../formats/json.js';
 import type { Model } from '../models/index.js';
 import type { Batch } from '../step/batch.js';
 import type { Problem, Task } from '../tasks/task.js';
+import type { ChatTemplate } from '../text/chat-template.js';
+import { JinjaTemplate } from '../text/jinja/jinja-template.js';
 import type { RenderedPrompt } from '../text/render.js';
 import type { Comparison } from '../trace/index.js';
 import type { AuditContext, Measured } from './context.js';
@@ -120,16 +123,23 @@ interface PlainPrompt {
   ids(): (number | undefined)[];
 }
 
+/** Of its source alone: what renders for training may put more around it, or take something away. */
+const parsed = once(({ source }: ChatTemplate) => new JinjaTemplate(source));
+
 /** What the model is asked: the template's text or the row's own, with the BOS in front that the tokenizer adds. */
 export function plainPrompt(
   { tokenizer, template }: Pick<Model, 'tokenizer' | 'template'>,
   { prompt }: Problem,
 ): PlainPrompt {
   const { namedTokens, addsBos, bosId, bosToken = '' } = tokenizer;
-  const body =
-    typeof prompt === 'string'
-      ? prompt
-      : (template?.render(prompt, { addGenerationPrompt: true, namedTokens }) ?? '');
+  const variables = {
+    messages: prompt,
+    tools: null,
+    documents: null,
+    add_generation_prompt: true,
+    ...namedTokens,
+  };
+  const body = typeof prompt === 'string' ? prompt : template ? parsed(template).render(variables) : '';
   const isPut = addsBos && !body.startsWith(bosToken);
   // Some tokenizers put a space in front of a text's beginning, which is not behind the BOS that they add themselves.
   return {

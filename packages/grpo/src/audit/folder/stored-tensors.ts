@@ -51,6 +51,11 @@ export class StoredTensors implements Disposable {
     return this.#places.get(name)?.shape;
   }
 
+  /** As the header spells it: `F32`, `BF16`, … */
+  typeOf(name: string): string | undefined {
+    return this.#places.get(name)?.dtype;
+  }
+
   /** Elements of a tensor by their numbers, row after row. */
   elements(name: string, numbers: readonly number[]): number[] {
     const { dtype, fd, start } = this.#places.get(name)!;

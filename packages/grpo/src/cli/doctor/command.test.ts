@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { registry } from '../../doctor/registry.js';
 import { folderOf, lines } from '../../trace/readers/files.test.helper.js';
 import { call, grpo } from '../grpo.test.helper.js';
+import { faultFor } from './explanation.js';
 import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
 import { cs336Completions, cs336Log, dualTable } from './seed-tables.test.helper.js';
 
@@ -288,6 +290,11 @@ describe('grpo doctor --explain', () => {
     );
     expect(out).toContain('  proved with  native, TRL run\n');
     expect(out).toMatch(/\nB38\.log: The KL is not negative on average\./);
+  });
+
+  it('has a page for every check, those of the audit included', async () => {
+    for (const { code } of registry) expect(faultFor(code).checks.map((check) => check.code)).toContain(code);
+    expect((await explain('H06.audit')).out).toMatch(/^H06, gradient: /);
   });
 
   it('says where a fault shows that no check finds', async () => {

@@ -3,7 +3,7 @@ import { UsageError } from '../../config/index.js';
 import type { Check } from '../../doctor/check.js';
 import { factsOf } from '../../doctor/facts.js';
 import type { Fault } from '../../doctor/fault.js';
-import { faults, registry } from '../../doctor/registry.js';
+import { faults, handOvers, registry } from '../../doctor/registry.js';
 import { nearestName } from '../../errors/nearest-name.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
@@ -16,9 +16,10 @@ const NAMES = 13;
  * @throws UsageError naming the nearest known code
  */
 export function faultFor(code: string): Fault {
-  const fault = faults.find((one) => one.code === code || one.checks.some((check) => check.code === code));
+  const pages = [...faults, ...handOvers];
+  const fault = pages.find((one) => one.code === code || one.checks.some((check) => check.code === code));
   if (fault) return fault;
-  const known = [...faults, ...registry].map((one) => one.code);
+  const known = [...pages, ...registry].map((one) => one.code);
   throw new UsageError(`Unknown code ${code}. The nearest known code is ${nearestName(code, known)}.`);
 }
 

@@ -16,6 +16,7 @@ const merge = (...argv: string[]) => call(dir, 'merge', ...argv);
 const evaluate = async (...argv: string[]) => {
   const ended = await call(dir, 'eval', ...TASK, '--json', '--completions', 'rows.jsonl', ...argv);
   expect(ended.code, ended.err).toBe(0);
+  expect(JSON.parse(ended.out).audit).toMatchObject({ findings: [], missing: [] });
   return { ...JSON.parse(ended.out), completions: readFileSync(join(dir, 'rows.jsonl'), 'utf8') };
 };
 const said = ({ code, out, err }: Ended) => `${code} ${out}${err}`;

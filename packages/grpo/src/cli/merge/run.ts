@@ -1,5 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { auditMerge } from '../../audit/folder/audit-merge.js';
 import { UsageError, UserError } from '../../config/index.js';
+import { modelFolder } from '../../hub/model-folder.js';
 import { loadModel, mergeLora, saveModel } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import type { CommandArguments } from '../command.js';
@@ -7,7 +9,10 @@ import { createReporter } from '../live.js';
 
 const DTYPES = ['float32', 'bfloat16'] as const;
 
-/** `grpo merge`: adds an adapter to the model that it adapts, and writes that as a Hugging Face folder. */
+/**
+ * `grpo merge`: adds an adapter to the model that it adapts, writes that as a Hugging Face folder, and holds the folder to
+ * the two.
+ */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   const [adapter, output, ...more] = operands;
   if (adapter === undefined || output === undefined || more.length > 0) {
@@ -32,7 +37,17 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   if (!model.decoder.lora) throw new UserError(`${adapter} is a model, not an adapter: nothing to merge`);
   const { decoder } = model;
   saveModel({ ...model, decoder: mergeLora(decoder) }, output, watch);
+  const sum = { base: modelFolder(decoder.lora!.settings.base), adapter, merged: output };
+  const { tensor, found, plain, deviation, bound, compared } = auditMerge(sum, watch);
   reporter.close();
+  if (!(deviation <= bound)) {
+    throw new UserError(
+      `${output} is not the sum of ${sum.base} and ${adapter}: an element of ${tensor} is ${found}, and a second computation has ${plain}`,
+      {
+        hint: `They lie ${deviation} apart, the worst of ${compared} elements; rounding explains ${bound}. Do not use that folder: the fault is ours, or the disk's.`,
+      },
+    );
+  }
   process.stdout.write(
     `Model: ${output} (${decoder.lora!.settings.base} with ${adapter}, ${decoder.dtype})\n`,
   );

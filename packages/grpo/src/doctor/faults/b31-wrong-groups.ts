@@ -2,7 +2,6 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { explanationOf } from '../measures/advantages.js';
-import { isWhole, WHOLE } from '../measures/group-advantages.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 
 export const b31: Fault = {
@@ -31,8 +30,9 @@ export const b31: Fault = {
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {
         if (groupsOf(given.promptOf).length < 2) return notApplicable('two prompts in a step');
-        if (!isWhole(given)) return notApplicable(WHOLE);
-        const { kind } = explanationOf(record);
+        const explanation = explanationOf(record);
+        const { kind } = explanation;
+        if (kind === 'lacking') return notApplicable(explanation.what);
         return kind === 'other grouping' ? fail({ fits: kind }) : pass({ fits: kind });
       },
       says: () =>

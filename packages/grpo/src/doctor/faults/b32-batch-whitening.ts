@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { explanationOf } from '../measures/advantages.js';
-import { asDeclared, isWhole, WHOLE } from '../measures/group-advantages.js';
+import { asDeclared } from '../measures/group-advantages.js';
 import { notApplicable, pass } from '../outcome.js';
 
 export const b32: Fault = {
@@ -25,8 +25,9 @@ export const b32: Fault = {
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {
-        if (!isWhole(given)) return notApplicable(WHOLE);
-        const { kind } = explanationOf(record);
+        const explanation = explanationOf(record);
+        const { kind } = explanation;
+        if (kind === 'lacking') return notApplicable(explanation.what);
         return kind === 'batch whitening' && given.declared.advantage?.scale !== 'batch'
           ? asDeclared(given.declared, { fits: kind })
           : pass({ fits: kind });

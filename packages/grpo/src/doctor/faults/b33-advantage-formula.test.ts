@@ -85,6 +85,15 @@ testStepCheck('B33.recompute', [
     plant: ({ advantages }) => void advantages!.set(advantages!.map(Math.fround)),
     verdict: 'pass',
   },
+  {
+    name: 'rewards that are compared one by one, of which only the sums are there',
+    plant: all(
+      ({ rewards }) => delete rewards!.weights,
+      scaled(1e-4, 0),
+      declare({ advantage: { combine: 'normalize_then_sum' } }),
+    ),
+    verdict: 'not applicable',
+  },
   { name: 'some completions were not graded', plant: unscored, verdict: 'pass' },
   { name: 'rounding in float32 of equal rewards', plant: inFloat32(5.7), verdict: 'pass' },
   {

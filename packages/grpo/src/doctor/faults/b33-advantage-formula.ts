@@ -3,7 +3,7 @@ import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { explanationOf } from '../measures/advantages.js';
-import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
+import { asDeclared, BASELINE, isCentred, isEqual } from '../measures/group-advantages.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
@@ -34,8 +34,8 @@ export const b33: Fault = {
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record): Outcome<Miss> {
-        if (!isWhole(given)) return notApplicable(WHOLE);
         const explanation = explanationOf(record);
+        if (explanation.kind === 'lacking') return notApplicable(explanation.what);
         if (explanation.kind === 'nothing')
           return asDeclared(given.declared, { fits: 'none of the known ways' });
         if (explanation.kind === 'clipped') return inform({ fits: 'clipped', bound: explanation.bound });

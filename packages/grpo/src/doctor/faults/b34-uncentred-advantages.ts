@@ -29,9 +29,9 @@ export const b34: Fault = {
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {
-        if (!isWhole(given)) return notApplicable(WHOLE);
         const { advantages, declared } = given;
         const explanation = explanationOf(record);
+        if (explanation.kind === 'lacking') return notApplicable(explanation.what);
         if (explanation.kind !== 'raw rewards') return pass({ fits: explanation.kind });
         const { kind, completions } = explanation;
         const evidence = completions.map(

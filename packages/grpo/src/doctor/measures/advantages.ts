@@ -6,9 +6,12 @@ import type { Declared, DeclaredSection, StepRecord } from '../../trace/index.js
 import { type Groups, groupsOf } from '../groups.js';
 import { once } from '../once.js';
 import { PLAIN, type Recipe, type Rewards, recompute } from '../recompute/advantage.js';
+import { isWhole, WHOLE } from './group-advantages.js';
 
 /** What explains the recorded advantages. */
 export type Explanation =
+  /** Too little is known. */
+  | { kind: 'lacking'; what: string }
   /** What is declared, or one of the known ways where nothing is. */
   | { kind: 'declared' }
   /** As declared, and clipped besides. */
@@ -39,13 +42,19 @@ const EPSILONS = [1e-4, 1e-6, 1e-8, 0];
 
 /** What explains the advantages of a record that has them, with rewards, prompts and declaration: several checks ask. */
 export const explanationOf = once(
-  ({ rewards, advantages, completions, declared }: StepRecord): Explanation =>
-    explain({
+  ({ rewards, advantages, completions, declared }: StepRecord): Explanation => {
+    const known = {
       rewards: columnsOf(rewards!),
       advantages: advantages!,
       promptOf: completions!.prompt!,
       declared: declared!,
-    }),
+    };
+    if (!isWhole(known)) return { kind: 'lacking', what: WHOLE };
+    const byTotals = known.declared.advantage?.combine !== 'normalize_then_sum';
+    if (!byTotals && known.rewards.columns.length === 0)
+      return { kind: 'lacking', what: 'rewards.values with rewards.weights' };
+    return explain(known);
+  },
 );
 
 /** The rewards of a record, with their columns where these are there as a whole. */
