@@ -36,7 +36,7 @@ it('tells completions that were decoded otherwise than the settings say', async 
   const sampler = { model, sampling: { ...sampling, repetitionPenalty: 3 } };
   const { audit } = await evaluateAudited(sampler, task, config, new Watch());
   const says = expect.stringContaining('distance in nats');
-  expect(audit.findings).toEqual([{ code: 'H14.audit', severity: 'fail', says }]);
+  expect(audit.findings).toEqual([{ code: 'H14.audit', severity: 'fail', says, remedy: expect.any(String) }]);
 });
 
 it('says what it could not compute again', async () => {

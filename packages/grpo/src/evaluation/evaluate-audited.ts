@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.js';
 import { examine } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
-import { audits, sentenceOf } from '../doctor/registry.js';
+import { audits, checkOf, sentenceOf } from '../doctor/registry.js';
 import { headOf } from '../observe/step-record.js';
 import type { Watch } from '../progress/watch.js';
 import type { Trainer } from '../step/trainer.js';
@@ -19,7 +19,7 @@ export interface EvaluationVerdict {
   /** Numbers and texts that were compared: prompts, greedy tokens, texts, grades, rewards and scores. */
   compared: number;
   /** What does not agree: the scores are not those of the model on its held-out problems. Empty where all agrees. */
-  findings: (Pick<Finding, 'code' | 'severity'> & { says: string })[];
+  findings: (Pick<Finding, 'code' | 'severity'> & { says: string; remedy: string })[];
   /** What the audit lacked, in words. */
   missing: string[];
 }
@@ -48,7 +48,10 @@ export async function evaluateAudited(
       compared: audit.comparisons.reduce((sum, { compared }) => sum + compared, 0),
       findings: findings
         .filter(({ severity }) => severity !== 'inform')
-        .map((finding) => ({ code: finding.code, severity: finding.severity, says: sentenceOf(finding) })),
+        .map((finding) => {
+          const { code, severity } = finding;
+          return { code, severity, says: sentenceOf(finding), remedy: checkOf(code).remedy };
+        }),
       missing: audit.missing.map(({ what }) => what),
     },
   };

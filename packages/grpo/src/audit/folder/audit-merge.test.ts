@@ -30,6 +30,9 @@ const holds = (...args: Parameters<typeof auditMerge>) => {
 it.each<[string, DType]>([
   ['llama3', 'float32'],
   ['llama3', 'bfloat16'],
+  ['llama3', 'float16'],
+  ['gemma3', 'bfloat16'],
+  ['phi3', 'float32'],
   ['gpt2', 'float32'],
   ['gpt2', 'bfloat16'],
 ])('a merge of %s in %s holds, and one by another factor or of another base does not', (name, dtype) => {

@@ -12,8 +12,16 @@ const ELEMENTS = 16;
 /** PEFT's prefix of a layer's name. */
 const PREFIX = 'base_model.model.';
 
-/** Largest relative error of one rounding to a number type. */
-const ROUNDING: Readonly<Record<string, number>> = { F32: 2 ** -24, F16: 2 ** -11, BF16: 2 ** -8 };
+/** Largest relative error of one rounding to a number type; sums are float32 at most. */
+const ROUNDING: Readonly<Record<string, number>> = {
+  F64: 2 ** -24,
+  F32: 2 ** -24,
+  F16: 2 ** -11,
+  BF16: 2 ** -8,
+};
+
+/** The least number above 0 that a type has, where weights come near it. */
+const LEAST: Readonly<Record<string, number>> = { F16: 2 ** -24 };
 
 /** The folders of a merge. */
 export interface Merge {
@@ -53,7 +61,8 @@ export function auditMerge({ base, adapter, merged }: Merge, watch = new Watch()
       const plain = weights[i]! + scale * parts.reduce((sum, part) => sum + part, 0);
       const size = Math.abs(weights[i]!) + scale * parts.reduce((sum, part) => sum + Math.abs(part), 0);
       // The weight is rounded when it is read, the sum when it is written; the products are summed in float32.
-      const bound = size * (2 * ROUNDING[written.typeOf(name)!]! + parts.length * ROUNDING.F32!);
+      const type = written.typeOf(name)!;
+      const bound = size * (2 * ROUNDING[type]! + parts.length * ROUNDING.F32!) + (LEAST[type] ?? 0);
       return { found: found[i]!, plain, bound, tensor: name };
     });
 
