@@ -57,10 +57,12 @@ export function holdGradients(
   let known: ReadonlyMap<string, number> | undefined;
   const moved = () => (known ??= gradientsMovedByRounding(model, sequences, slopes, { temperature, tell }));
   const whole = widened(roundings, (besides) => {
-    const pairs = (relative: number, of: (norms: Norms) => Pick<Pair, 'found' | 'plain'>) =>
+    const pairs = (relative: number, of: (norms: Norms, tensor: string) => Partial<Pair>) =>
       [...measured].map(
         ([tensor, norms]): Pair => ({
-          ...of(norms),
+          found: norms.found,
+          plain: norms.plain,
+          ...of(norms, tensor),
           bound:
             relative * (norms.plain + floor * largest) +
             slack * largest +
@@ -68,7 +70,7 @@ export function holdGradients(
           tensor,
         }),
       );
-    const norms = pairs(norm, ({ found, plain }) => ({ found, plain }));
+    const norms = pairs(norm, (_, tensor) => (gradients.has(tensor) ? {} : MISSING));
     const distances = pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 }));
     return [
       ...worstOf('gradient', 'norm of the gradient', norms),
@@ -77,6 +79,9 @@ export function holdGradients(
   });
   return [...whole, ...worstByQuantity(held)];
 }
+
+/** Further off than any number. */
+const MISSING = { found: 'missing', plain: 'there', deviation: Number.NaN };
 
 /** Norms of the two gradients of a tensor, and of their difference. */
 interface Norms {

@@ -11,7 +11,7 @@ const info = {
   level: 2,
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
-    'Look at the sampler: its temperature and truncation, its random numbers, its cache, and which prompt a completion belongs to.',
+    'Look at the sampler: its temperature, penalties and truncation, its random numbers, its cache, its stops and limits, and which prompt a completion belongs to.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 } as const;
