@@ -19,7 +19,7 @@ export const b23: Fault = {
       sources: ['verl-project/verl#5635', 'huggingface/trl#5281', 'huggingface/Math-Verify#55'],
       why: 'A time-out off the main thread makes every grade 0.',
       remedy:
-        'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types.',
+        'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types, and at what the grader remembers of other answers.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B22', 'B27', 'B28', 'B30'],
       settles: SETTLES,

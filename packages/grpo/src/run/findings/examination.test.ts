@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
+import type { MetricsRow } from '../../observe/metrics.js';
+import { headOf } from '../../observe/step-record.js';
 import { rewarding } from '../../step/step.test.helper.js';
 import { RunFolder } from '../folder/run-folder.js';
 import { run } from '../run.test.helper.js';
@@ -34,6 +36,19 @@ describe('probes of a run', () => {
 });
 
 describe('findings of a run', () => {
+  it('of an identity in the log come at its first row', async () => {
+    const examination = await examinationOf(0);
+    const lengths = {
+      'completions/min_length': 7,
+      'completions/mean_length': 5,
+      'completions/max_length': 9,
+    };
+    const row = { step: 1, ...lengths } as unknown as MetricsRow;
+    const { config } = resolveConfig({ command: 'train', settings: ['task.name=arithmetic', 'model=m'] });
+    const { news } = examination.step(headOf({ config }, 1), row);
+    expect(news).toEqual([expect.stringMatching(/^step 1: B59\.metrics warn: /)]);
+  });
+
   const settings = ['train.steps=24', 'eval.before=false', 'train.canaries=0', 'checkpoint.every=5'];
   const constant = (output: string, resume = false) =>
     run({

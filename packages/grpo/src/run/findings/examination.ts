@@ -25,7 +25,7 @@ import { FindingWatch, QUIET, type Seen } from './finding-watch.js';
 /** Steps between probes of what agrees: a probe scores a row more than the step, which costs much of a small batch. */
 const PROBE_EVERY = 16;
 
-/** Rows from which on the log is judged: a model that has hardly begun to learn looks sick. */
+/** Rows from which on all of the log is judged: a model that has hardly begun to learn looks sick. Identities hold at once. */
 const FIRST_ROWS = 16;
 
 /** Rows up to which the log is judged after each step; later it is after some, the fewer the longer the log is. */
@@ -37,6 +37,9 @@ const checks = registry.filter(
   (check) =>
     check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages') && !check.aside),
 );
+
+/** What judges a run of fewer rows. */
+const early = checks.filter(({ scope, kind }) => scope === 'step' || kind === 'identity');
 
 /** What the doctor says of a step. */
 export interface StepVerdict {
@@ -121,7 +124,8 @@ export class Examination {
       ...(this.isLogDue() && { series: ownSeries(this.entries) }),
       ...(declared && { declared }),
     };
-    const findings = onFinding === 'off' ? [] : examine(material, checks).findings;
+    const due = this.entries.length < FIRST_ROWS ? early : checks;
+    const findings = onFinding === 'off' ? [] : examine(material, due).findings;
     const sick = findings.filter(({ severity }) => severity !== 'inform');
     const { begun, changed, ended } = this.watch.see(step, sick);
     const told = new Set([...begun, ...changed.map(({ finding }) => finding)]);
@@ -188,7 +192,7 @@ export class Examination {
   /** Whether the log is judged after the step of its last row. */
   private isLogDue(): boolean {
     const { length } = this.entries;
-    return length >= FIRST_ROWS && length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
+    return length % Math.min(QUIET - 1, Math.ceil(length / ROWS)) === 0;
   }
 }
 
