@@ -123,7 +123,7 @@ interface PlainPrompt {
   ids(): (number | undefined)[];
 }
 
-/** Of its source alone: what renders for training may put more around it, or take something away. */
+/** The renderer of a template's source, without the code that renders for training: that may add to the text or cut it. */
 const parsed = once(({ source }: ChatTemplate) => new JinjaTemplate(source));
 
 /** What the model is asked: the template's text or the row's own, with the BOS in front that the tokenizer adds. */

@@ -18,9 +18,9 @@ export interface AuditedResult extends EvalResult {
 export interface EvaluationVerdict {
   /** Numbers and texts that were compared: prompts, greedy tokens, texts, grades, rewards and scores. */
   compared: number;
-  /** What does not agree: the scores are not those of the model on its held-out problems. Empty where all agrees. */
+  /** Disagreements, each of which puts the scores in doubt; empty if everything agrees. */
   findings: (Pick<Finding, 'code' | 'severity'> & { says: string; remedy: string })[];
-  /** What the audit lacked, in words. */
+  /** Reasons, in words, why parts were not computed a second time. */
   missing: string[];
 }
 
@@ -52,7 +52,7 @@ export async function evaluateAudited(
           const { code, severity } = finding;
           return { code, severity, says: sentenceOf(finding), remedy: checkOf(code).remedy };
         }),
-      missing: audit.missing.map(({ what }) => what),
+      missing: [...new Set(audit.missing.map(({ what }) => what))],
     },
   };
 }

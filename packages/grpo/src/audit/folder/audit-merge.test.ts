@@ -47,6 +47,10 @@ it.each<[string, DType]>([
   writeFileSync(path, JSON.stringify({ ...config, lora_alpha: config.lora_alpha * Math.sqrt(config.r) }));
   expect(holds({ ...sum, adapter: other })).toBe(false);
   expect(holds({ ...sum, base: sum.merged })).toBe(false);
+  // How the base keeps its weights, the base says.
+  const { fan_in_fan_out: turned } = config;
+  writeFileSync(path, JSON.stringify({ ...config, fan_in_fan_out: !turned }));
+  expect(holds({ ...sum, adapter: other })).toBe(true);
 });
 
 it('a tensor that was written otherwise does not hold, and is named', () => {

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { uniform } from '../../maths/random.js';
 import { Watch } from '../../progress/watch.js';
 import { type Pair, worstOf } from '../worst.js';
-import { StoredTensors } from './stored-tensors.js';
+import { ADAPTER_PREFIX, isTurned, StoredTensors } from './stored-tensors.js';
 import { jsonIn } from './told-by-files.js';
 
 /** Elements of each tensor that are computed again. */
 const ELEMENTS = 16;
-
-/** PEFT's prefix of a layer's name. */
-const PREFIX = 'base_model.model.';
 
 /** Largest relative error of one rounding to a number type; sums are float32 at most. */
 const ROUNDING: Readonly<Record<string, number>> = {
@@ -40,15 +37,15 @@ export function auditMerge({ base, adapter, merged }: Merge, watch = new Watch()
   using stored = StoredTensors.ofModel(base);
   using matrices = new StoredTensors([join(adapter, 'adapter_model.safetensors')]);
   using written = StoredTensors.ofModel(merged);
-  const { lora_alpha: alpha, r, fan_in_fan_out: isTurned } = jsonIn(adapter, 'adapter_config.json');
+  const { lora_alpha: alpha, r } = jsonIn(adapter, 'adapter_config.json');
+  const { model_type: modelType } = jsonIn(base, 'config.json');
   const scale = Number(alpha) / Number(r);
   const { names } = written;
   const pairs = names.flatMap((name, done): Pair[] => {
     watch.report({ stage: 'audit', done, total: names.length, unit: 'tensors' });
-    // GPT-2's older checkpoints leave out the prefix.
-    const source = [name, name.replace(/^transformer\./, '')].find((own) => stored.shapeOf(own));
+    const source = stored.nameOf(name);
     if (source === undefined) return [{ found: 'written', plain: 'not in the base', bound: 0, tensor: name }];
-    const layer = PREFIX + name.replace(/\.weight$/, '');
+    const layer = ADAPTER_PREFIX + name.replace(/\.weight$/, '');
     const [a, b] = [`${layer}.lora_A.weight`, `${layer}.lora_B.weight`];
     const count = written.shapeOf(name)!.reduce((product, size) => product * size, 1);
     const numbers = Array.from({ length: Math.min(ELEMENTS, count) }, (_, i) =>
@@ -66,13 +63,14 @@ export function auditMerge({ base, adapter, merged }: Merge, watch = new Watch()
       return { found: found[i]!, plain, bound, tensor: name };
     });
 
-    /** B's row times A's column at an element: GPT-2 keeps its projections as [in, out]. */
+    /** The products that B A sums up at an element. */
     function products(number: number): number[] {
       const [rank, inputs] = matrices.shapeOf(a) as [number, number];
       const [outputs] = matrices.shapeOf(b) as [number];
-      const width = isTurned ? outputs : inputs;
+      const turned = isTurned(modelType, name);
+      const width = turned ? outputs : inputs;
       const [first, second] = [Math.floor(number / width), number % width];
-      const [output, input] = isTurned ? [second, first] : [first, second];
+      const [output, input] = turned ? [second, first] : [first, second];
       const inner = [...Array(rank).keys()];
       const up = matrices.elements(
         b,

@@ -10,7 +10,7 @@ import { column } from '../plain/plain-logprobs.js';
 import { textPair } from '../text-pair.js';
 import { type Pair, worstOf } from '../worst.js';
 import { plainBpe, plainWords } from './plain-bpe.js';
-import { StoredTensors } from './stored-tensors.js';
+import { ADAPTER_PREFIX, isTurned, StoredTensors } from './stored-tensors.js';
 import { endIdsIn, frontIdsIn, jsonIn, templateIn } from './told-by-files.js';
 
 /** The folders that a model was loaded from. */
@@ -25,9 +25,6 @@ const ELEMENTS = 64;
 
 /** Words that are encoded again. */
 const WORDS = 64;
-
-/** PEFT's prefix of a layer's name. */
-const PREFIX = 'base_model.model.';
 
 /**
  * Holds a model whose weights have not changed yet to the folders that it was loaded from, read a second time without
@@ -110,16 +107,13 @@ function compareWeights(
   using stored = StoredTensors.ofModel(dir);
   const elements = [...parameters].flatMap(([name, tensor]): Pair[] => {
     tell();
-    // GPT-2's older checkpoints leave out the prefix.
-    const source = [name, name.replace(/^transformer\./, '')].find((own) => stored.shapeOf(own));
+    const source = stored.nameOf(name);
     if (source === undefined)
       return [{ found: 'in memory', plain: 'not in the folder', bound: 0, tensor: name }];
-    // GPT-2 keeps its projections as [in, out].
-    const isTurned = configJson.model_type === 'gpt2' && /\.c_(attn|proj|fc)\.weight$/.test(name);
     return elementPairs(name, tensor, seed, dtype, (numbers) => {
       const [out, input] = tensor.shape as [number, number];
       const turned = (number: number) => (number % input) * out + Math.floor(number / input);
-      return stored.elements(source, isTurned ? numbers.map(turned) : numbers);
+      return stored.elements(source, isTurned(configJson.model_type, name) ? numbers.map(turned) : numbers);
     });
   });
   return [
@@ -139,13 +133,15 @@ function compareStored({ decoder: { lora } }: Model, adapter: string, seed: numb
     one(
       'list of matrices of the adapters',
       listed(parameters.keys()),
-      listed(stored.names.map((name) => name.slice(PREFIX.length))),
+      listed(stored.names.map((name) => name.slice(ADAPTER_PREFIX.length))),
     ),
     {
       quantity: 'element of an adapter',
       pairs: [...parameters].flatMap(([name, tensor]) =>
-        stored.shapeOf(PREFIX + name)
-          ? elementPairs(name, tensor, seed, 'float32', (numbers) => stored.elements(PREFIX + name, numbers))
+        stored.shapeOf(ADAPTER_PREFIX + name)
+          ? elementPairs(name, tensor, seed, 'float32', (numbers) =>
+              stored.elements(ADAPTER_PREFIX + name, numbers),
+            )
           : [],
       ),
     },
@@ -164,7 +160,8 @@ function compareFresh(
     !targets || targets.some((target) => name === target || name.endsWith(`.${target}`));
   const layers = [...parameters.keys()].flatMap((name) => {
     const layer = name.replace(/\.weight$/, '');
-    const shape = stored.shapeOf(name) ?? stored.shapeOf(name.replace(/^transformer\./, ''));
+    const source = stored.nameOf(name);
+    const shape = source && stored.shapeOf(source);
     return shape?.length === 2 && /\.\d+\./.test(name) && isMeant(layer) ? [layer] : [];
   });
   const matrices = layers.flatMap((layer) => [`${layer}.lora_A.weight`, `${layer}.lora_B.weight`]);

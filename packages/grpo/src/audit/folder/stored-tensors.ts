@@ -13,6 +13,13 @@ interface Place {
 
 const WIDTHS: Readonly<Record<string, number>> = { F64: 8, F32: 4, F16: 2, BF16: 2 };
 
+/** The beginning of a tensor's name in an adapter of PEFT's. */
+export const ADAPTER_PREFIX = 'base_model.model.';
+
+/** Whether a folder keeps this weight as `[in, out]`: GPT-2 does so with its projections. */
+export const isTurned = (modelType: unknown, name: string): boolean =>
+  modelType === 'gpt2' && /\.c_(attn|proj|fc)\.weight$/.test(name);
+
 /** The tensors of some safetensors files, open until disposed. */
 export class StoredTensors implements Disposable {
   readonly #places = new Map<string, Place>();
@@ -45,6 +52,11 @@ export class StoredTensors implements Disposable {
 
   get names(): string[] {
     return [...this.#places.keys()];
+  }
+
+  /** The name that a weight has here: GPT-2's older checkpoints leave out the prefix. */
+  nameOf(weight: string): string | undefined {
+    return [weight, weight.replace(/^transformer\./, '')].find((name) => this.#places.has(name));
   }
 
   shapeOf(name: string): readonly number[] | undefined {

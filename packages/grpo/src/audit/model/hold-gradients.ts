@@ -57,11 +57,12 @@ export function holdGradients(
   let known: ReadonlyMap<string, number> | undefined;
   const moved = () => (known ??= gradientsMovedByRounding(model, sequences, slopes, { temperature, tell }));
   const whole = widened(roundings, (besides) => {
-    const pairs = (relative: number, of: (norms: Norms, tensor: string) => Partial<Pair>) =>
+    const pairs = (
+      relative: number,
+      of: (norms: Norms, tensor: string) => Pick<Pair, 'found' | 'plain' | 'deviation'>,
+    ) =>
       [...measured].map(
         ([tensor, norms]): Pair => ({
-          found: norms.found,
-          plain: norms.plain,
           ...of(norms, tensor),
           bound:
             relative * (norms.plain + floor * largest) +
@@ -70,7 +71,9 @@ export function holdGradients(
           tensor,
         }),
       );
-    const norms = pairs(norm, (_, tensor) => (gradients.has(tensor) ? {} : MISSING));
+    const norms = pairs(norm, ({ found, plain }, tensor) =>
+      gradients.has(tensor) ? { found, plain } : MISSING,
+    );
     const distances = pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 }));
     return [
       ...worstOf('gradient', 'norm of the gradient', norms),
@@ -80,7 +83,7 @@ export function holdGradients(
   return [...whole, ...worstByQuantity(held)];
 }
 
-/** Further off than any number. */
+/** A gradient that only the plain path has: its deviation counts as further off than any number. */
 const MISSING = { found: 'missing', plain: 'there', deviation: Number.NaN };
 
 /** Norms of the two gradients of a tensor, and of their difference. */

@@ -114,7 +114,7 @@ function report(result: AuditedResult, config: Config, compared?: Compared): str
 /** How the second computation came out, a line for each thing. */
 function auditText({ compared, findings, missing }: EvaluationVerdict): string {
   const lines = findings.map(({ code, severity, says, remedy }) => `${code} ${severity}: ${says} ${remedy}`);
-  const lacks = [...new Set(missing)].map((what) => `Not computed a second time, for want of ${what}.`);
+  const lacks = missing.map((what) => `Not computed a second time, for want of ${what}.`);
   const agrees = `A second computation agrees in all ${compared} numbers and texts.`;
   return [...(lines.length > 0 ? lines : [agrees]), ...lacks].join('\n');
 }

@@ -38,7 +38,7 @@ const checks = registry.filter(
     check.scope === 'log' || (check.scope === 'step' && !check.needs.includes('stages') && !check.aside),
 );
 
-/** What judges a run of fewer rows. */
+/** Checks that also judge a run with fewer rows than that. */
 const early = checks.filter(({ scope, kind }) => scope === 'step' || kind === 'identity');
 
 /** What the doctor says of a step. */
