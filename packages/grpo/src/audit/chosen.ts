@@ -9,11 +9,8 @@ const COMPLETIONS = 2;
 /** Completions that are computed again at most. */
 export const MOST_CHOSEN = PROMPTS * COMPLETIONS;
 
-/** Tokens up to which a sequence costs little beside a step: attention is computed whole. */
+/** Tokens up to which a sequence costs little beside a step: the work of its attention grows with their square. */
 const SHORT = 1024;
-
-/** Tokens up to which a sequence is computed again: all values of its attention are there at once. */
-export const LONGEST = 2048;
 
 /** Weights × tokens that are computed again: 0.5 billion weights with 200 tokens take about as long as a small step. */
 const WORK = 1e11;
@@ -26,13 +23,11 @@ const WORK = 1e11;
  * @param newTokens - tokens of the longest completion
  */
 export function auditedTokens(weights: number, most: number, newTokens: number): AuditSize {
-  const longest = Math.min(most, LONGEST);
-  const within = Math.min(MOST_CHOSEN * longest, Math.floor(WORK / weights));
-  const scored = Math.min(newTokens, longest);
+  const within = Math.min(MOST_CHOSEN * most, Math.floor(WORK / weights));
   return {
-    longest,
-    tokens: Math.max(longest, within),
-    scored: { longest: scored, all: MOST_CHOSEN * scored },
+    longest: most,
+    tokens: Math.max(most, within),
+    scored: { longest: newTokens, all: MOST_CHOSEN * newTokens },
   };
 }
 
@@ -44,10 +39,6 @@ function lengthOf(batch: Batch, b: number): number {
 
 /** Passes that estimate the log-probs of a completion. */
 const passesOver = (batch: Batch, b: number): number => batch.iterations[0]?.masked_B?.[b]?.plan.length ?? 1;
-
-/** Those of the chosen completions that the model computes again. */
-export const shortOf = (batch: Batch, chosen: readonly number[]): number[] =>
-  chosen.filter((b) => lengthOf(batch, b) <= LONGEST);
 
 /**
  * The completions that are computed again, drawn by seed and step: of prompts that teach something, where there are such,

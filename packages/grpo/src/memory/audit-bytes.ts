@@ -15,6 +15,9 @@ export interface AuditSize {
 
 const FLOAT32 = 4;
 
+/** Scores of attention that are there at once, but of one query at least. */
+const SCORES = 2 ** 24;
+
 /** Numbers of the vocabulary projection, and of logits, that are there at once; and of logits that are judged at once. */
 const [PART, JUDGED] = [2 ** 24, 2 ** 21];
 
@@ -27,7 +30,7 @@ export const stateBytes = ({ layers, hiddenSize }: DecoderConfig, { tokens }: Au
 
 /**
  * Bytes of the second computation of a step's completions beside the states of its layers: in float32 whatever the run
- * computes in, one layer and one completion at a time, with all values of its attention. In half precision, the layer that
+ * computes in, one layer and one completion at a time. In half precision, the layer that
  * trains is computed beside it with all completions, and the plain one once more where they differ.
  *
  * @param backward - of the pass that trains; none of an evaluation
@@ -45,7 +48,8 @@ export function auditBytes(
   // Of one completion, and their sum; and those of the layer that trains, in both precisions.
   const gradients = backward?.reaches === 'weights' ? (isHalf ? 4 : 2) * weights : 0;
   const perToken = 20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize;
-  const values = longest * perToken + 5 * heads * longest ** 2;
+  const scores = Math.min(heads * longest ** 2, Math.max(SCORES, heads * longest));
+  const values = longest * perToken + 5 * scores;
   const trained = isHalf ? tokens * (perToken * (size / FLOAT32) + 12 * hiddenSize) : 0;
   const logits = vocabSize * scored.longest;
   const vocabulary =

@@ -1,6 +1,5 @@
 import { tidy } from '@grpo/torch';
 import type { Trainer } from '../../step/trainer.js';
-import { LONGEST, shortOf } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
 import { compareCompletions } from './compare-completions.js';
 import { compareGradients } from './compare-gradients.js';
@@ -10,20 +9,18 @@ import { runTrainer } from './trainer-pass.js';
 
 /** Audits completions, log-probs and gradients, all by one plain pass. */
 export function auditModel(context: AuditContext): Measured[] {
-  const chosen = shortOf(context.batch, context.chosen);
-  const missing = lackOf(context.trainer, chosen);
+  const missing = lackOf(context.trainer, context.chosen);
   if (missing !== undefined) {
     const handOvers = ['completion', 'old log-probs', 'gradient'] as const;
     return handOvers.map((handOver) => ({ handOver, missing }));
   }
   return tidy(() => {
-    const own = { ...context, chosen };
-    const plain = plainStep(own);
-    const completions = compareCompletions(own, plain);
-    return runTrainer(own, (pass, gradients) => [
+    const plain = plainStep(context);
+    const completions = compareCompletions(context, plain);
+    return runTrainer(context, (pass, gradients) => [
       completions,
-      compareLogProbs(own, plain, pass),
-      compareGradients(own, plain, pass, gradients),
+      compareLogProbs(context, plain, pass),
+      compareGradients(context, plain, pass, gradients),
     ]);
   });
 }
@@ -35,6 +32,6 @@ export function lackOf(
 ): string | undefined {
   // A model that was made in code has none.
   if (model.configJson.model_type === undefined) return "the model's config.json";
-  if (chosen.length === 0) return `a completion of at most ${LONGEST} tokens with its prompt`;
+  if (chosen.length === 0) return 'a completion';
   return auditLack;
 }

@@ -5,7 +5,7 @@ import { type LabRun, labRun } from '../../lab/lab-run.js';
 import { uniform } from '../../maths/random.js';
 import { stages } from '../../step/stages.js';
 import type { Comparison } from '../../trace/index.js';
-import { bent } from '../plain/plain-layer.js';
+import { bent } from '../plain/plain-attention.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
 import { expectedOf, fixtureModel, promptsOf } from '../plain/plain-model.test.helper.js';
 import { compareRows } from './compare-rows.js';

@@ -6,7 +6,7 @@ import { grad, noGrad, type Tensor, tidy } from '@grpo/torch';
 import { HeadSlopes, type SlopedPass } from './head-slopes.js';
 import { embeddingFactor, finalNorm, outerNames } from './plain-decoder.js';
 import { eachPart, partRows } from './plain-head.js';
-import { layerOutput, layerTensors } from './plain-layer.js';
+import { layerSlopes, layerTensors } from './plain-layer.js';
 import { column } from './plain-logprobs.js';
 import type { PlainModel } from './plain-model.js';
 import type { PlainTensors } from './plain-tensors.js';
@@ -136,7 +136,9 @@ export function headGradients(
 ): Omit<HeadPass, 'passes'> {
   const { tensors, of } = finalNorm(model);
   const last = passes.map(({ states }) => states.at(-1)!);
-  return backThrough(tensors, isTrainedIn(model), last, head.backward(take), of);
+  return backThrough(tensors, isTrainedIn(model), last, head.backward(take), (x, leaves, slopes) =>
+    grad([of(x)], leaves, [slopes]),
+  );
 }
 
 /** Slopes in the inputs of a layer and in its tensors, from those in its outputs, `[L, D]` of each pass. */
@@ -147,7 +149,9 @@ export function layerGradients(
   slopes: readonly Tensor[],
 ): Pick<LayerPass, 'before' | 'gradients'> {
   const tensors = layerTensors(model, layer);
-  return backThrough(tensors, isTrainedIn(model), inputs, slopes, (x) => layerOutput(tensors, layer, x));
+  return backThrough(tensors, isTrainedIn(model), inputs, slopes, (x, leaves, own) =>
+    layerSlopes(tensors, layer, x, leaves, own),
+  );
 }
 
 const isTrainedIn =
@@ -155,13 +159,17 @@ const isTrainedIn =
   (name: string): boolean =>
     (adapters?.matrices ?? weights).has(name);
 
-/** Slopes in the inputs of a part of the model and in its tensors, from those in its outputs. */
+/**
+ * Slopes in the inputs of a part of the model and in its tensors, from those in its outputs.
+ *
+ * @param back - slopes in the leaves, of which the input is the first
+ */
 function backThrough(
   tensors: PlainTensors,
   isTrained: (name: string) => boolean,
   inputs: readonly Tensor[],
   slopes: readonly Tensor[],
-  output: (x: Tensor) => Tensor,
+  back: (x: Tensor, leaves: readonly Tensor[], slopes: Tensor) => (Tensor | null)[],
 ): Pick<LayerPass, 'before' | 'gradients'> {
   const trained = [...tensors.all].filter(([name]) => isTrained(name));
   for (const [, leaf] of trained) leaf.requiresGrad = true;
@@ -170,9 +178,7 @@ function backThrough(
     const x = input.detach();
     x.requiresGrad = true;
     // One sequence at a time: the graphs of all are the most that this takes.
-    const [own, ...found] = tidy(() =>
-      grad([output(x)], [x, ...trained.map(([, leaf]) => leaf)], [slopes[i]!]),
-    );
+    const [own, ...found] = tidy(() => back(x, [x, ...trained.map(([, leaf]) => leaf)], slopes[i]!));
     for (const [t, [name]] of trained.entries()) addTo(gradients, name, found[t]!);
     return own!;
   });

@@ -1,6 +1,6 @@
 /** The vocabulary projection, some of its rows at a time: whole and in float32 it is the largest tensor of a small model. */
 import { empty, noGrad, type Tensor, tidy } from '@grpo/torch';
-import { capped } from './plain-layer.js';
+import { capped } from './plain-attention.js';
 
 /** Numbers that are made float32, or logits that are computed, at once: 64 MiB. */
 const PART = 2 ** 24;

@@ -1,4 +1,5 @@
-import { cat, ones, type Tensor, tensor, tidy } from '@grpo/torch';
+import { cat, grad, noGrad, type Tensor, tensor } from '@grpo/torch';
+import { attended, attendedSlopes, type Heads } from './plain-attention.js';
 import type { PlainModel } from './plain-model.js';
 import type { PlainRope } from './plain-rope.js';
 import { type PlainAttention, type PlainShape, plainShape } from './plain-shape.js';
@@ -16,10 +17,45 @@ const PREFIXES: Partial<Record<Family, string>> = {
 };
 
 /** One layer over one whole sequence, `[L, D]` → `[L, D]`, by its tensors and its number. */
-export const layerOutput = (tensors: PlainTensors, layer: number, x: Tensor): Tensor =>
-  tensors.shape.family === 'gpt2'
-    ? gpt2Layer(tensors, x)
-    : rotaryLayer(tensors, tensors.shape.layers[layer]!, x);
+export function layerOutput(tensors: PlainTensors, layer: number, x: Tensor): Tensor {
+  const { heads, window, output } = sidesOf(tensors, layer);
+  return output(x, attended(tensors, heads(x), window));
+}
+
+/**
+ * Slopes in some of what a layer is computed from, by those in its output. Its attention has no part in a graph.
+ *
+ * @param x - the input
+ * @param leaves - the input and tensors of the layer, of which gradients are taken
+ * @returns null for one that has no effect
+ */
+export function layerSlopes(
+  tensors: PlainTensors,
+  layer: number,
+  x: Tensor,
+  leaves: readonly Tensor[],
+  slopes: Tensor,
+): (Tensor | null)[] {
+  const { heads, window, output } = sidesOf(tensors, layer);
+  const made = heads(x);
+  const mixed = noGrad(() => attended(tensors, made, window));
+  mixed.requiresGrad = true;
+  const [above, ...after] = grad([output(x, mixed)], [mixed, ...leaves], [slopes]);
+  const before = grad(made, leaves, attendedSlopes(tensors, made, window, above!));
+  return noGrad(() => after.map((one, i) => (one && before[i] ? one.add(before[i]) : (one ?? before[i]!))));
+}
+
+/** A layer before and after its attention. */
+interface Sides {
+  heads(x: Tensor): Heads;
+  /** Places that a query sees, its own included. */
+  window: number;
+  /** The output, from the input and what the heads attended to, `[L, heads × headDim]`. */
+  output(x: Tensor, attended: Tensor): Tensor;
+}
+
+const sidesOf = (tensors: PlainTensors, layer: number): Sides =>
+  tensors.shape.family === 'gpt2' ? gpt2Sides(tensors) : rotarySides(tensors, tensors.shape.layers[layer]!);
 
 /** Names of the parts of a layer with rotated heads. */
 interface Parts {
@@ -58,26 +94,31 @@ const PARTS: Partial<Record<Family, Parts>> = {
   },
 };
 
-function gpt2Layer(tensors: PlainTensors, x: Tensor): Tensor {
+function gpt2Sides(tensors: PlainTensors): Sides {
   const { shape } = tensors;
   const width = shape.heads * shape.headDim;
-  const qkv = tensors.project('attn.c_attn', tensors.norm('ln_1', x));
-  const [q, k, v] = [0, 1, 2].map((part) => headsOf(qkv.narrow(1, part * width, width), shape));
-  const mixed = attend(tensors, q!, k!, v!, Infinity);
-  const middle = tensors.rounded(x.add(tensors.project('attn.c_proj', mixed)));
-  const inner = activated(shape, tensors.project('mlp.c_fc', tensors.norm('ln_2', middle)));
-  return tensors.rounded(middle.add(tensors.project('mlp.c_proj', tensors.rounded(inner))));
+  return {
+    heads: (x) => {
+      const qkv = tensors.project('attn.c_attn', tensors.norm('ln_1', x));
+      const part = (at: number) => headsOf(qkv.narrow(1, at * width, width), shape);
+      return [part(0), part(1), part(2)];
+    },
+    window: Infinity,
+    output: (x, mixed) => {
+      const middle = tensors.rounded(x.add(tensors.project('attn.c_proj', mixed)));
+      const inner = activated(shape, tensors.project('mlp.c_fc', tensors.norm('ln_2', middle)));
+      return tensors.rounded(middle.add(tensors.project('mlp.c_proj', tensors.rounded(inner))));
+    },
+  };
 }
 
-function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x: Tensor): Tensor {
+function rotarySides(tensors: PlainTensors, { window, rope }: PlainAttention): Sides {
   const { shape } = tensors;
-  const { norms, heads, attended, inner, down } = PARTS[shape.family] ?? LLAMA_PARTS;
+  const parts = PARTS[shape.family] ?? LLAMA_PARTS;
+  const { norms, inner, down } = parts;
   const normed = (name: string | undefined, y: Tensor) => (name === undefined ? y : tensors.norm(name, y));
   const add = (y: Tensor, added: Tensor) =>
     tensors.rounded(y.add(shape.residualScale === 1 ? added : added.mul(shape.residualScale)));
-
-  const widths = [shape.heads, shape.keyHeads, shape.keyHeads].map((count) => count * shape.headDim);
-  const [queries, keys, values] = projected(tensors, heads, widths, normed(norms.beforeAttention, x));
   const placed = (letter: 'q' | 'k', y: Tensor) => {
     const name = `self_attn.${letter}_norm`;
     const whole = shape.headNorm === 'all' ? tensors.norm(name, y) : y;
@@ -85,14 +126,21 @@ function rotaryLayer(tensors: PlainTensors, { window, rope }: PlainAttention, x:
     const even = shape.headNorm === 'each' ? tensors.norm(name, each) : each;
     return rope ? tensors.rounded(rotated(even, rope)) : even;
   };
-  const [q, k] = [placed('q', queries!), placed('k', keys!)];
-  const mixed = attend(tensors, q, k, headsOf(values!, shape), window);
-  const middle = add(x, normed(norms.afterAttention, tensors.project(attended, mixed)));
-
-  const width = tensors.weight(`${down}.weight`).size(1);
-  const [gate, up] = projected(tensors, inner, [width, width], normed(norms.beforeMlp, middle));
-  const product = tensors.rounded(activated(shape, gate!).mul(up!));
-  return add(middle, normed(norms.afterMlp, tensors.project(down, product)));
+  return {
+    heads: (x) => {
+      const widths = [shape.heads, shape.keyHeads, shape.keyHeads].map((count) => count * shape.headDim);
+      const [q, k, v] = projected(tensors, parts.heads, widths, normed(norms.beforeAttention, x));
+      return [placed('q', q!), placed('k', k!), headsOf(v!, shape)];
+    },
+    window,
+    output: (x, mixed) => {
+      const middle = add(x, normed(norms.afterAttention, tensors.project(parts.attended, mixed)));
+      const width = tensors.weight(`${down}.weight`).size(1);
+      const [gate, up] = projected(tensors, inner, [width, width], normed(norms.beforeMlp, middle));
+      const product = tensors.rounded(activated(shape, gate!).mul(up!));
+      return add(middle, normed(norms.afterMlp, tensors.project(down, product)));
+    },
+  };
 }
 
 /** What several projections give of one input, or one whose rows are those of all, in order. */
@@ -111,46 +159,6 @@ function projected(
 /** `[L, heads × headDim]` → `[heads, L, headDim]`. */
 const headsOf = (x: Tensor, { headDim }: PlainShape): Tensor =>
   x.reshape([x.size(0), -1, headDim]).transpose(0, 1);
-
-/**
- * Each query sees the keys of the last `window` places up to its own, or both ways all: `[heads, L, headDim]` →
- * `[L, heads × headDim]`.
- */
-function attend(tensors: PlainTensors, q: Tensor, k: Tensor, v: Tensor, window: number): Tensor {
-  const { bothWays, scoreScale, scoreCap } = tensors.shape;
-  const served = q.size(0) / k.size(0);
-  const spread = (x: Tensor) => (served === 1 ? x : x.repeatInterleave(served, 0));
-  const length = q.size(1);
-  const unseen = () => {
-    const all = ones([length, length], { dtype: 'bool', device: q.device });
-    const past = all.tril();
-    return (window < length ? past.logicalAnd(all.tril(-window).logicalNot()) : past).logicalNot();
-  };
-  // Frees the scores: the backward pass needs the weights only.
-  return tidy(() => {
-    const scores = capped(q.matmul(spread(k).transpose(1, 2)).mul_(scoreScale), scoreCap);
-    const seen = bothWays ? scores : scores.maskedFill_(unseen(), Number.NEGATIVE_INFINITY);
-    const weights = seen.softmax(-1);
-    const mixed = weights.matmul(spread(v));
-    const rounded = tensors.rounded(mixed);
-    const out = rounded === mixed ? mixed : rounded.sub(bent(seen, rounded.sub(mixed).detach()));
-    return out.transpose(0, 1).reshape([length, -1]);
-  });
-}
-
-/**
- * 0, with the slopes that a rounded output gives the scores `[heads, L, L]`: kernels take Σ output × its gradient for the
- * sum over the keys, of which the slopes of a query that sees one key almost alone are a small difference.
- *
- * @param rounding - what rounding added to the output, `[heads, L, headDim]`
- */
-export function bent(scores: Tensor, rounding: Tensor): Tensor {
-  const mass = scores.logsumexp([-1], true);
-  return rounding.mul(mass.sub(mass.detach()));
-}
-
-/** c·tanh(x / c). */
-export const capped = (x: Tensor, cap: number): Tensor => (cap === Infinity ? x : x.div(cap).tanh().mul(cap));
 
 /** Turns the pairs (i, i + half) of the first dimensions of each place by its number times their frequency. */
 function rotated(x: Tensor, { frequencies, factor }: PlainRope): Tensor {

@@ -25,6 +25,24 @@ testLogCheck('B53.log', [
     verdict: 'warn',
   },
   {
+    name: 'a correction left out what differed',
+    metrics: { frac_reward_zero_std: [0.25], grad_norm: [0] },
+    declared: { correction: { level: 'sequence', action: 'mask' } },
+    verdict: 'warn',
+  },
+  {
+    name: 'a threshold left out what differed',
+    metrics: { frac_reward_zero_std: [0.25], grad_norm: [0] },
+    declared: { objective: { offPolicyThreshold: 0.1 } },
+    verdict: 'warn',
+  },
+  {
+    name: 'a correction that moves weights to its bounds',
+    metrics: { frac_reward_zero_std: [0.25], grad_norm: [0] },
+    declared: { correction: { level: 'token', action: 'truncate' } },
+    verdict: 'fail',
+  },
+  {
     name: 'averaged entries',
     metrics: { frac_reward_zero_std: times(4, 0.25), grad_norm: times(4, 0) },
     series: { stepsPerEntry: 10 },

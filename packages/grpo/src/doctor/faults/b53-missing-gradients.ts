@@ -110,7 +110,9 @@ export const b53: Fault = {
         const evidence = dead.map((i) => at(log, i, 'grad_norm', norms[i]!));
         // A trainer may mask what was truncated.
         const cut = log.column('completions/clipped_ratio');
-        const isMasked = log.declared.objective?.maskTruncated ?? dead.every((i) => cut[i] === 1);
+        const isMasked =
+          leavesOut(log.declared) ||
+          (log.declared.objective?.maskTruncated ?? dead.every((i) => cut[i] === 1));
         const sure = dead.length === asked && !isMasked;
         return sure ? fail(measured, evidence) : warn(measured, evidence);
       },
@@ -119,6 +121,11 @@ export const b53: Fault = {
     }),
   ],
 };
+
+/** Whether whole completions are left out that the trainer's and the sampler's log-probs set far apart. */
+const leavesOut = ({ objective, correction }: LogView['declared']): boolean =>
+  objective?.offPolicyThreshold !== undefined ||
+  ((correction?.level ?? 'off') !== 'off' && correction?.action !== 'truncate');
 
 /** Whether some group of the last step of an entry has different rewards; undefined where the log cannot tell. */
 function groupsDiffer(log: LogView): ((index: number) => boolean) | undefined {

@@ -1,4 +1,4 @@
-import { affordable, LONGEST } from '../../audit/chosen.js';
+import { affordable } from '../../audit/chosen.js';
 import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
 import { samplingRules } from '../../audit/model/plain-step.js';
@@ -29,13 +29,13 @@ export function compareGreedy(context: EvalAuditContext): Measured {
   const comparisons = compareTexts(context);
   const prompts = renderProblems(model, heldOut(context));
   const lengthOf = (place: number) => prompts[place]!.ids.length + greedy[place]!.ids.length;
-  const all = permutation(Math.min(greedy.length, prompts.length), config.seed, context.step).filter(
-    (place) => lengthOf(place) <= LONGEST,
+  const drawn = permutation(Math.min(greedy.length, prompts.length), config.seed, context.step).slice(
+    0,
+    RESCORED,
   );
-  const short = all.slice(0, RESCORED);
-  const missing = lackOfDecoding(trainer) ?? lackOf(trainer, short);
+  const missing = lackOfDecoding(trainer) ?? lackOf(trainer, drawn);
   if (missing !== undefined) return { comparisons, handOver: 'evaluation', missing };
-  const chosen = affordable(short, lengthOf, weightCount(model.decoder.config));
+  const chosen = affordable(drawn, lengthOf, weightCount(model.decoder.config));
   return { comparisons: [...comparisons, ...compareTokens(context, chosen, prompts)] };
 }
 

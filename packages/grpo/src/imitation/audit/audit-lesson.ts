@@ -1,5 +1,5 @@
 import { type AdamW, tidy } from '@grpo/torch';
-import { affordable, LONGEST, MOST_CHOSEN } from '../../audit/chosen.js';
+import { affordable, MOST_CHOSEN } from '../../audit/chosen.js';
 import type { Measured } from '../../audit/context.js';
 import { lackOf } from '../../audit/model/audit-model.js';
 import { holdGradients } from '../../audit/model/hold-gradients.js';
@@ -42,10 +42,9 @@ export async function auditLesson(context: LessonContext): Promise<Measured[]> {
   const { model, config, examples, step } = context;
   const places = permutation(examples.length, config.seed, step);
   const lengthOf = (place: number) => examples[place]!.prompt.length + examples[place]!.completion.length;
-  const all = places.filter((place) => lengthOf(place) <= LONGEST);
-  const missing = lackOf(context, all);
+  const missing = lackOf(context, places);
   if (missing !== undefined) return LACKING.map((handOver) => ({ handOver, missing }));
-  const chosen = affordable(all.slice(0, MOST_CHOSEN), lengthOf, weightCount(model.decoder.config));
+  const chosen = affordable(places.slice(0, MOST_CHOSEN), lengthOf, weightCount(model.decoder.config));
   return learnAgain({ ...context, examples: chosen.map((place) => examples[place]!) });
 }
 

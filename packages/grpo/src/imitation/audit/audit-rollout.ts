@@ -1,5 +1,5 @@
 import { tidy } from '@grpo/torch';
-import { MOST_CHOSEN, shortOf } from '../../audit/chosen.js';
+import { MOST_CHOSEN } from '../../audit/chosen.js';
 import type { AuditContext, Measured } from '../../audit/context.js';
 import { auditEndings } from '../../audit/ending.js';
 import { lackOf } from '../../audit/model/audit-model.js';
@@ -25,9 +25,7 @@ export async function auditRollout(own: Omit<AuditContext, 'chosen'>): Promise<M
 }
 
 function completionsOf(context: AuditContext): Measured {
-  const chosen = shortOf(context.batch, context.chosen);
-  const missing = lackOf(context.trainer, chosen);
+  const missing = lackOf(context.trainer, context.chosen);
   if (missing !== undefined) return { handOver: 'completion', missing };
-  const short = { ...context, chosen };
-  return tidy(() => compareCompletions(short, plainStep(short)));
+  return tidy(() => compareCompletions(context, plainStep(context)));
 }
