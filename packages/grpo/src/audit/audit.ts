@@ -98,7 +98,9 @@ export class Audit {
       this.#chosen = chosenOf(batch, config.seed, step, weights);
     }
     for (const [done, measure] of measures.entries()) {
-      const tell = () => watch.report({ stage: 'audit', done, total: measures.length, unit: 'hand-overs' });
+      // The time left cannot be told: one hand-over takes nearly all of it.
+      const now = { stage: 'audit', done, total: measures.length, unit: 'hand-overs', share: 0 };
+      const tell = () => watch.report(now);
       tell();
       this.#measured.push(...[await measure({ trainer, batch, step, chosen: this.#chosen, tell })].flat());
       await watch.breathe();
