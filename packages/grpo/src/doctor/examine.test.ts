@@ -266,6 +266,22 @@ describe('confusable faults', () => {
     expect(codes(ofLog({ kl: [0, 0.02, 0.05, 50] }))[0]).toBe('B49.explosion');
   });
 
+  it('flat groups (B30): after the KL exploded (B49), or before', () => {
+    const from = (step: number, before: number, after: number) =>
+      times(40, (i) => (i < step ? before : after) + 0.01 * (i % 3));
+    const run = (flat: number, kl: number) =>
+      sick(
+        ofLog({
+          reward: times(40, (i) => 0.05 * (i % 3)),
+          frac_reward_zero_std: from(flat, 0.1, 0.9),
+          kl: from(kl, 0, 5),
+        }),
+      );
+    expect(run(4, 4)).toEqual(expect.arrayContaining(['B49.explosion', 'B30.log']));
+    expect(run(4, 4).indexOf('B49.explosion')).toBeLessThan(run(4, 4).indexOf('B30.log'));
+    expect(run(4, 12).indexOf('B30.log')).toBeLessThan(run(4, 12).indexOf('B49.explosion'));
+  });
+
   it('evaluations that stand still: rounded away (B52), a learning rate of 0 (B54)', () => {
     const still = {
       reward: times(60, (i) => i % 7),

@@ -183,22 +183,34 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   return [cause, ...marked];
 }
 
-/** Whether one finding of a log began before another: their first evidence has the steps. Of others nobody knows. */
+/** The step at which a finding of a log began: its first evidence has it. Of others nobody knows. */
+const beginningOf = ({ steps, evidence }: Finding): number | undefined =>
+  steps.length > 0 ? undefined : evidence[0]?.step;
+
+/** Whether one finding of a log began before another. */
 function beganBefore(one: Finding, other: Finding): boolean {
-  const [a, b] = [one, other].map(({ steps, evidence }) =>
-    steps.length > 0 ? undefined : evidence[0]?.step,
-  );
+  const [a, b] = [one, other].map(beginningOf);
   return a !== undefined && b !== undefined && a < b;
 }
 
-/** What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one. */
+/** Whether one finding of a log is known not to have begun after another. */
+function beganNoLater(one: Finding, other: Finding): boolean {
+  const [a, b] = [one, other].map(beginningOf);
+  return a !== undefined && b !== undefined && a <= b;
+}
+
+/**
+ * What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one, and
+ * one of a later stage what began no earlier, since the steps of a run follow one another.
+ */
 function causeOf(
   finding: Finding,
   all: readonly Finding[],
   induced: Map<string, readonly FaultCode[]>,
 ): Finding {
   const earlier = all
-    .filter(({ severity, level }) => severity !== 'inform' && level <= finding.level)
+    .filter(({ severity }) => severity !== 'inform')
+    .filter((other) => other.level <= finding.level || beganNoLater(other, finding))
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
     // Two findings that cause each other explain nothing.
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))

@@ -32,7 +32,7 @@ export function courseRows(course: RunCourse): CourseRow[] {
 /** `reward`, `0.645 → 0`, `fell from 0.875 at step 21, 40 σ`. */
 export function rowText({ quantity, start, end, movement }: CourseRow): [string, string, string] {
   const levels = `${levelText(quantity, start)} → ${levelText(quantity, end)}`;
-  if (!movement) return [wordsOf(quantity), levels, 'no lasting change beyond noise'];
+  if (!movement) return [wordsOf(quantity), levels, 'within the noise of both'];
   const { from, to, step, beyond } = movement;
   const verb = to > from ? 'rose' : 'fell';
   const since = from === start ? '' : ` from ${levelText(quantity, from)}`;

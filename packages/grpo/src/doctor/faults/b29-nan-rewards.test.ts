@@ -1,4 +1,4 @@
-import { testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { unscored } from '../plants.test.helper.js';
 
 testStepCheck('B29.advantage', [
@@ -28,4 +28,23 @@ testLogCheck('B29.log', [
     metrics: { reward: [0.1, 0.2], 'rewards/x/mean': [Number.NaN, 1] },
     verdict: 'pass',
   },
+]);
+
+const still = { 'rewards/match/std': times(6, 0), 'rewards/format/std': times(6, 0) };
+
+testLogCheck('B29.partial', [
+  {
+    name: 'a function that is right or silent',
+    metrics: { ...still, reward_std: times(6, 0.4) },
+    verdict: 'warn',
+    measured: { entries: 6, apart: 6 },
+    evidence: { step: 1 },
+  },
+  { name: 'nothing varies', metrics: { ...still, reward_std: times(6, 0) }, verdict: 'pass' },
+  {
+    name: 'a function varies',
+    metrics: { ...still, 'rewards/match/std': times(6, 0.3), reward_std: times(6, 0.4) },
+    verdict: 'pass',
+  },
+  { name: 'the total alone', metrics: { reward_std: times(6, 0.4) }, verdict: 'not applicable' },
 ]);

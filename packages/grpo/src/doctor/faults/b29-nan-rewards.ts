@@ -1,7 +1,11 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { at } from '../log-view.js';
+import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
+
+/** Fewest entries that show a contradiction, and the least deviation that is no rounding. */
+const [FEW, LEAST] = [3, 1e-3];
 
 export const b29: Fault = {
   code: 'B29',
@@ -40,6 +44,41 @@ export const b29: Fault = {
         return broken.length > 0 ? fail(measured, evidence) : pass(measured);
       },
       says: (m) => say`The reward is NaN or infinite in ${m.broken} of ${m.entries} entries.`,
+    }),
+    logCheck({
+      code: 'B29.partial',
+      title: 'The reward varies only where one of its functions does',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 7,
+      threshold: `reward_std is 0 wherever the deviation of every function is 0; contradictions in ${FEW} entries, and in half of those that show it, are reported`,
+      sources: [],
+      why: 'Means and deviations of a function leave out completions for which it gives no value, as None, and the total counts these as 0: a function that is right or silent has a mean of 1.',
+      remedy:
+        'Return a number for every completion, 0 for a wrong one; None is for completions that a function does not judge.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'Call each function by hand on a right and a wrong completion.',
+      proofs: [],
+      needs: ['reward_std'],
+      test(log): Outcome<{ entries: number; apart: number }> {
+        const names = log.names(/^rewards\/.+\/std$/);
+        if (names.length === 0) return notApplicable('the deviation of each reward function');
+        if (names.some((name) => log.isRounded(name)))
+          return notApplicable('deviations that are not rounded');
+        const total = log.column('reward_std');
+        const still = [...total.keys()].filter((i) => names.every((name) => log.column(name)[i] === 0));
+        const apart = still.filter((i) => total[i]! > LEAST);
+        const measured = { entries: still.length, apart: apart.length };
+        return apart.length >= Math.max(FEW, still.length / 2)
+          ? warn(
+              measured,
+              apart.map((i) => at(log, i, 'reward_std', total[i]!)),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.apart} of ${m.entries} entries none of the reward functions varies, yet their sum does: a function gives no value (None, NaN) for some completions, or a part of the reward is not in the log.`,
     }),
     stepCheck({
       code: 'B29.advantage',

@@ -1,7 +1,7 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
-import { ENOUGH_STEPS, FLAT_ENTRIES } from '../course/run-course.js';
+import { BEYOND_NOISE, ENOUGH_STEPS, FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
@@ -105,7 +105,11 @@ export const b30: Fault = {
         const isMuch = share >= MUCH || (share >= SOME && course.isLong);
         // Of groups that are all flat from the start B20.log judges.
         if (share < SOME || share >= ALL) return pass(measured);
-        const evidence = [{ text: 'frac_reward_zero_std', values: { value: share } }];
+        const { shift } = flat;
+        const hasRisen = shift.to > shift.from && shift.beyond >= BEYOND_NOISE;
+        const evidence = [
+          { ...(hasRisen && { step: shift.step }), text: 'frac_reward_zero_std', values: { value: share } },
+        ];
         return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
       ranges: () => [{ metric: 'frac_reward_zero_std', high: SOME }],

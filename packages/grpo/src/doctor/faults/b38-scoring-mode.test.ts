@@ -36,6 +36,12 @@ testLogCheck('B38.log', [
 
 testLogCheck('B38.constant', [
   { name: 'large, and does not move', metrics: { kl: times(10, 11) }, firstStep: 10, verdict: 'warn' },
+  {
+    name: 'large, and ends where it began',
+    metrics: { kl: [5.2, 5.1, 6.7, 6.2, 8.5, 5.6, 7.2, 5.7, 5.6, 5.5] },
+    firstStep: 10,
+    verdict: 'pass',
+  },
   { name: 'large, and moves', metrics: { kl: times(10, (i) => 1.5 + i) }, firstStep: 10, verdict: 'pass' },
   { name: 'step 1 is there', metrics: { kl: times(10, 11) }, verdict: 'not applicable' },
 ]);

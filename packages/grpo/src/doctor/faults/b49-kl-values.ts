@@ -188,7 +188,6 @@ export const b49: Fault = {
         if (points.length === 0) return notApplicable('a KL that is a number');
         // B51.log judges the KL of step 1.
         if (points.length === 1 && klOfStepOne(log)) return notApplicable('a KL of a later step');
-        const kl = log.course.of('kl');
         const far = points.filter(({ value }) => value > NATS);
         const [first] = far;
         const [measuredMedian, most] = [
@@ -208,8 +207,7 @@ export const b49: Fault = {
           ...(rates.length > 0 && { rate: largest(rates) }),
           ...(reward && { start: reward.start, end: reward.end }),
         };
-        const isStill =
-          kl !== undefined && far.length === points.length && Math.abs(kl.end - kl.start) < kl.start / 10;
+        const isStill = far.length === points.length && log.course.standsStill;
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;

@@ -14,6 +14,17 @@ testLogCheck('B54.conflict', [
 
 testLogCheck('B54.rate', [
   {
+    name: 'a warm-up that is longer than the run',
+    metrics: { learning_rate: times(12, (i) => i * 1e-9) },
+    verdict: 'inform',
+    measured: { entries: 12 },
+  },
+  {
+    name: 'a warm-up that ends',
+    metrics: { learning_rate: times(12, (i) => Math.min(i, 6) * 1e-9) },
+    verdict: 'pass',
+  },
+  {
     name: 'printed as 0.000',
     metrics: { learning_rate: times(9, 0) },
     series: { decimals: { learning_rate: 3 } },

@@ -4,7 +4,7 @@ import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { at } from '../log-view.js';
+import { at, type LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -16,6 +16,8 @@ const COLLAPSED = 0.02;
 const MOSTLY_CLIPPED = 0.5;
 /** A gradient norm that runs away, to that of the start. */
 const RUNAWAY = 5;
+/** Fewest entries whose learning rates show a rise to the end. */
+const RISING = 10;
 
 export const b54: Fault = {
   code: 'B54',
@@ -24,14 +26,14 @@ export const b54: Fault = {
   checks: [
     logCheck({
       code: 'B54.rate',
-      title: 'The learning rate is above 0',
+      title: 'The learning rate is above 0, and its warm-up ends',
       stage: 'optimizer',
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: 'above 0 in at least one entry',
+      threshold: `above 0 in at least one entry; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
       sources: [],
-      why: 'It separates lost updates from a warm-up that never ends.',
+      why: 'It separates lost updates from a warm-up that never ends: one longer than the run trains at a small part of the rate.',
       remedy: 'Check schedule and warm-up against the number of steps.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B52', 'B58'],
@@ -43,9 +45,14 @@ export const b54: Fault = {
         const measured = { entries: rates.length, largest: largest(rates) };
         if (log.isRounded('learning_rate') && measured.largest === 0)
           return notApplicable('a rate that is not rounded to 0');
-        return measured.largest === 0 && rates.length >= 3 ? warn(measured) : pass(measured);
+        if (measured.largest === 0) return rates.length >= 3 ? warn(measured) : pass(measured);
+        if (log.isRounded('learning_rate') || !risesEvenly(rates)) return pass(measured);
+        return isIdle(log) ? warn(measured) : inform(measured);
       },
-      says: (m) => say`The learning rate is 0 in all ${m.entries} entries.`,
+      says: (m) =>
+        m.largest === 0
+          ? say`The learning rate is 0 in all ${m.entries} entries.`
+          : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up is not over.`,
     }),
     logCheck({
       code: 'B54.conflict',
@@ -103,21 +110,15 @@ export const b54: Fault = {
         if (!entropy || entropy.points.length < 10) return notApplicable('10 entries');
         if (entropy.share((value) => value !== 0) === 0) return notApplicable('an entropy that is measured');
         const { from: first, to: last, step } = entropy.shift;
-        const { course } = log;
-        const isIdle =
-          course.of('reward') !== undefined &&
-          course.isLong &&
-          !course.gain &&
-          !course.collapse &&
-          !course.isHigh;
-        const measured = { entries: entropy.points.length, first, last, learnt: course.isHigh, isIdle };
+        const idle = isIdle(log);
+        const measured = { entries: entropy.points.length, first, last, learnt: log.course.isHigh, idle };
         if (last >= COLLAPSED * first) return pass(measured);
         const evidence = [{ step, text: 'entropy', values: { value: last } }];
-        return isIdle ? warn(measured, evidence) : inform(measured, evidence);
+        return idle ? warn(measured, evidence) : inform(measured, evidence);
       },
       ranges: ({ course }) => [{ metric: 'entropy', low: COLLAPSED * course.of('entropy')!.start }],
       says: (m) =>
-        say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : m.isIdle ? ', while the reward stood still' : ''}.`,
+        say`The entropy fell from ${m.first} to ${m.last} nats per token: one answer for each prompt${m.learnt ? ', at a high reward, as when the task is learnt' : m.idle ? ', while the reward stood still' : ''}.`,
     }),
     logCheck({
       code: 'B54.gradient',
@@ -229,3 +230,14 @@ export const b54: Fault = {
     }),
   ],
 };
+
+/** Whether each rate is above the one before by about the same. */
+function risesEvenly(rates: ArrayLike<number>): boolean {
+  const steps = Array.from({ length: rates.length - 1 }, (_, i) => rates[i + 1]! - rates[i]!);
+  const most = largest(steps);
+  return rates.length >= RISING && most > 0 && steps.every((step) => step > 0.8 * most);
+}
+
+/** Whether the reward of a long run stands still, below what it can be. */
+const isIdle = ({ course }: LogView): boolean =>
+  course.of('reward') !== undefined && course.isLong && !course.gain && !course.collapse && !course.isHigh;

@@ -44,5 +44,20 @@ testLogCheck('B62.still', [
     metrics: { reward: times(120, (i) => 0.9 + 0.05 * (i % 2)), kl: times(120, 0.0004) },
     verdict: 'pass',
   },
+  {
+    name: 'few steps with gradients, and a KL of exactly 0',
+    metrics: { reward: noise.slice(0, 20), kl: times(20, 0), grad_norm: times(20, 0.1) },
+    verdict: 'warn',
+    measured: { kl: 0 },
+  },
+  {
+    name: 'few steps with gradients, and a small KL',
+    metrics: {
+      reward: noise.slice(0, 20),
+      kl: times(20, (i) => (i === 9 ? 1e-9 : 0)),
+      grad_norm: times(20, 0.1),
+    },
+    verdict: 'not applicable',
+  },
   { name: 'few steps', metrics: { reward: noise.slice(0, 60), kl: times(60, 0) }, verdict: 'not applicable' },
 ]);

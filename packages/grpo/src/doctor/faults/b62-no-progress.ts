@@ -4,11 +4,14 @@ import { logCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
+import type { LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Nats per token: of an answer of 200 tokens the probability changed by less than half. */
 const AT_REST = 0.002;
+/** Fewest entries in which a KL of exactly 0 shows that no weight has moved. */
+const FROZEN = 10;
 
 export const b62: Fault = {
   code: 'B62',
@@ -22,7 +25,7 @@ export const b62: Fault = {
       kind: 'heuristic',
       level: 6,
       rank: 13,
-      threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; where the log has no KL, or length, entropy or truncation moved, the check only informs`,
+      threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; over ${FROZEN} entries or more, the KL is not exactly 0 in all of them, of which most have a gradient; where the log has no KL, or length, entropy or truncation moved, the check only informs`,
       sources: ['huggingface/trl#2703'],
       why: 'At 0.002 nats per token the probability of a whole answer of 200 tokens has changed by a third.',
       remedy:
@@ -34,7 +37,8 @@ export const b62: Fault = {
       test(log): Outcome<{ steps: number; start: number; end: number; kl?: number; rate?: number }> {
         const { course } = log;
         const reward = course.of('reward');
-        if (!reward || !course.isLong) return notApplicable(`${ENOUGH_STEPS} steps`);
+        const isFrozen = hasNoKl(log);
+        if (!reward || !(course.isLong || isFrozen)) return notApplicable(`${ENOUGH_STEPS} steps`);
         const kl = course.of('kl');
         const rates = withoutNaN(log.column('learning_rate'));
         if (rates.length > 0 && largest(rates) === 0 && !log.isRounded('learning_rate'))
@@ -59,7 +63,19 @@ export const b62: Fault = {
         return inform(others, evidence);
       },
       says: (m) =>
-        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl} nats per token: the policy is where it began, too${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
+        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0' : say`${m.kl} nats per token`}: the policy is where it began, too${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
     }),
   ],
 };
+
+/** Whether no update has moved the policy: the KL is 0 to the bit at every entry, though most have a gradient. */
+function hasNoKl(log: LogView): boolean {
+  const [kl, norms] = [withoutNaN(log.column('kl')), log.column('grad_norm')];
+  const learning = withoutNaN(norms).filter((norm) => norm > 0);
+  return (
+    kl.length >= FROZEN &&
+    kl.every((value) => value === 0) &&
+    !log.isRounded('kl') &&
+    learning.length > kl.length / 2
+  );
+}

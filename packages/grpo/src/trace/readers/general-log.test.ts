@@ -277,6 +277,16 @@ describe('a table with commas', () => {
   });
 });
 
+describe('a table whose rows begin with an empty cell', () => {
+  it.each([',', ';', '\t'])('has all their cells, with %j between them', async (delimiter) => {
+    const rows = ['loss,reward,step,eval_reward', '0.1,0.25,1,', ',,1,0.75', '0.2,0.5,2,'];
+    const reading = await readText('t.csv', `${rows.join('\n').replaceAll(',', delimiter)}\n`);
+    expect(reading).toMatchObject({ broken: { count: 0 } });
+    expect(column(reading, 'reward')).toEqual([0.25, 0.5]);
+    expect(column(reading, 'eval_reward')).toContain(0.75);
+  });
+});
+
 describe('the table of W&B’s page', () => {
   it('has a column per run, and its extremes', async () => {
     const header =

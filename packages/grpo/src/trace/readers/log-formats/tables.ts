@@ -17,9 +17,10 @@ type Split = (line: string) => string[];
 
 /** CSV with one delimiter, whose quotes are taken off. */
 function delimited(delimiter: string): Split {
-  const cell = new RegExp(`(?:^|${delimiter})(?:"((?:[^"]|"")*)"|([^${delimiter}]*))`, 'g');
+  const cell = new RegExp(`${delimiter}(?:"((?:[^"]|"")*)"|([^${delimiter}]*))`, 'g');
+  // A tab at either end is a delimiter, and no space to take off.
   return (line) =>
-    [...line.trim().matchAll(cell)].map(([, quoted, bare]) =>
+    [...(delimiter + line.replace(/^ +|[ \r]+$/g, '')).matchAll(cell)].map(([, quoted, bare]) =>
       (quoted ?? bare ?? '').replaceAll('""', '"').trim(),
     );
 }
