@@ -30,5 +30,7 @@ export function littleOf({ course }: Diagnosis): string {
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
+  if (Math.abs(reward.end - reward.start) >= visible)
+    return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise: so few steps do not tell whether that stays.`;
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }

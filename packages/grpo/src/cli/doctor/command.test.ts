@@ -194,6 +194,13 @@ describe('the exit code', () => {
     expect(out).not.toContain('found nothing wrong');
   });
 
+  it('is 4 for a fall in few steps, which is not called noise', async () => {
+    const falls = log(8, (i) => ({ reward: (i < 4 ? 0.25 : 0.1) + 0.01 * (i % 2), reward_std: 0.4 }));
+    const { out, code } = await doctor({ 'm.jsonl': falls }, 'm.jsonl').ended;
+    expect(code).toBe(4);
+    expect(out).toMatch(/from\s+0\.25\s+to\s+0\.11,\s+by\s+more\s+than\s+its\s+noise/);
+  });
+
   it('is 0 for as much noise in a long run, and for a short one that visibly learns', async () => {
     expect((await doctor({ 'm.jsonl': log(120, noise) }, 'm.jsonl').ended).code).toBe(0);
     const learns = log(40, (i) => ({ reward: i / 40 }));

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { cutScored, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { lastToken, setMask } from '../plants.test.helper.js';
@@ -47,6 +48,15 @@ testStepCheck('B08.end', [
 
 testLogCheck('B08.log', [
   { name: 'more and more', metrics: { [cut]: times(40, (i) => Math.min(1, i / 30)) }, verdict: 'warn' },
+  {
+    name: 'more and more, and the reward with it',
+    metrics: {
+      [cut]: times(40, (i) => Math.min(1, i / 30)),
+      reward: times(40, (i) => i / 40 + 0.01 * (i % 3)),
+    },
+    verdict: 'warn',
+    measured: { gainedFrom: expect.closeTo(0.06, 1) },
+  },
   { name: 'all from the start', metrics: { [cut]: times(40, 1) }, verdict: 'pass' },
   {
     name: 'a swing that healed',

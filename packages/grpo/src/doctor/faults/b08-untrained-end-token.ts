@@ -9,7 +9,16 @@ import { percent, say } from '../sentence.js';
 const FEWEST = 16;
 
 /** The share of truncated completions from a level to another: at a step, or between two until it healed. */
-type Rise = { from: number; to: number; step: number; until?: number; reward?: number; moved?: string };
+type Rise = {
+  from: number;
+  to: number;
+  step: number;
+  until?: number;
+  reward?: number;
+  /** What the reward was before it rose, where it did. */
+  gainedFrom?: number;
+  moved?: string;
+};
 
 export const b08: Fault = {
   code: 'B08',
@@ -70,7 +79,14 @@ export const b08: Fault = {
         if (moved && isMore(moved.to)) {
           const { from, to, step } = moved;
           const reward = log.course.of('reward');
-          const measured = { from, to, step, ...(reward && { reward: reward.end }) };
+          const gain = log.course.lastingGain;
+          const measured = {
+            from,
+            to,
+            step,
+            ...(reward && { reward: reward.end }),
+            ...(gain && { gainedFrom: gain.from }),
+          };
           return warn({ ...measured, moved: companionsOf(log.course, moved) }, [
             { step, text: 'completions/clipped_ratio', values: { value: to } },
           ]);
@@ -83,7 +99,7 @@ export const b08: Fault = {
       },
       says: (m) =>
         m.until === undefined
-          ? say`The completions stop ending by themselves: truncated ${percent(m.from)} → ${percent(m.to)} at step ${m.step}${m.reward === undefined ? '' : say`, at a reward of ${m.reward} at the end`}. ${m.moved!}`
+          ? say`The completions stop ending by themselves: truncated ${percent(m.from)} → ${percent(m.to)} at step ${m.step}${m.reward === undefined ? '' : m.gainedFrom === undefined ? say`, at a reward of ${m.reward} at the end` : say`, while the reward rose from ${m.gainedFrom} to ${m.reward}: it may pay for what comes after the answer`}. ${m.moved!}`
           : say`Between steps ${m.step} and ${m.until} up to ${percent(m.to)} of the completions were truncated; that healed.`,
     }),
   ],
