@@ -2,15 +2,29 @@ import { describe, expect, it } from 'vitest';
 import { klOfStepOne, LogView } from './log-view.js';
 
 describe('the KL of step 1', () => {
-  const view = (name: string) =>
-    new LogView({ entries: [{ step: 1, values: { kl: 0.2 } }], producer: { name }, stepsPerEntry: 1 });
+  const view = (name: string, others: Record<string, number> = { epoch: 0.1 }) => {
+    const entries = [{ step: 1, values: { kl: 0.2, ...others } }];
+    return new LogView({ entries, producer: { name }, stepsPerEntry: 1 });
+  };
 
   it('is known of a trainer that measures it before its update', () => {
     expect(klOfStepOne(view('TRL'))?.values.kl).toBe(0.2);
+    expect(klOfStepOne(view('verl', {}))?.values.kl).toBe(0.2);
   });
 
-  it('is not known of a script of one’s own, which may measure after it', () => {
-    expect(klOfStepOne(view('unknown'))).toBeUndefined();
-    expect(klOfStepOne(view('transformers'))).toBeUndefined();
+  it.each(['unknown', 'transformers', 'CS336'])(
+    'is not known of %s: a script may measure after it',
+    (name) => {
+      expect(klOfStepOne(view(name))).toBeUndefined();
+    },
+  );
+
+  it('is not known where a script shares names with TRL, which logs the epoch as well', () => {
+    expect(klOfStepOne(view('TRL', { reward_std: 0.3 }))).toBeUndefined();
+  });
+
+  it('is not known where tokens of the step were clipped: the policy had moved', () => {
+    expect(klOfStepOne(view('verl', { 'clip_ratio/region_mean': 0.02 }))).toBeUndefined();
+    expect(klOfStepOne(view('verl', { 'clip_ratio/region_mean': 0 }))?.values.kl).toBe(0.2);
   });
 });

@@ -89,16 +89,24 @@ export const valuesAt = (log: LogView, index: number, names: readonly string[]):
  * The entry that has the KL of the first step alone; one of an evaluation may come before it. Of several updates from a
  * rollout, the later ones have a KL of their own.
  */
-export function klOfStepOne({
-  series: { entries, stepsPerEntry, producer, countsFrom = 1 },
-  declared,
-}: LogView): MetricsEntry | undefined {
-  if ((declared.updatesPerRollout ?? 1) > 1) return undefined;
-  if (!measuresBefore(producer)) return undefined;
+export function klOfStepOne(log: LogView): MetricsEntry | undefined {
+  const { entries, stepsPerEntry, countsFrom = 1 } = log.series;
+  if ((log.declared.updatesPerRollout ?? 1) > 1) return undefined;
+  if (!measuresBefore(log)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
+  // What is clipped has moved: the entry tells of updates as well.
+  if ((first?.values['clip_ratio/region_mean'] ?? 0) > 0) return undefined;
   return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;
 }
 
-/** Whether a trainer is known to measure the KL before the update: a script of one's own may do it afterwards. */
-export const measuresBefore = ({ name }: MetricSeries['producer']): boolean =>
-  name !== 'unknown' && name !== 'transformers';
+/** Logs of scripts that people write themselves. */
+const SCRIPTS: readonly string[] = ['unknown', 'transformers', 'CS336'];
+
+/**
+ * Whether a trainer is known to measure the KL before the update: a script of one's own may do it afterwards, and its names
+ * may be some of TRL's, which logs the epoch, too.
+ */
+export function measuresBefore(log: LogView): boolean {
+  const { name } = log.series.producer;
+  return !SCRIPTS.includes(name) && (name !== 'TRL' || log.has('epoch') || log.has('num_tokens'));
+}

@@ -152,7 +152,7 @@ testLogCheck('B49.explosion', [
   },
   {
     name: 'one entry alone, of step 1',
-    metrics: { kl: [1678] },
+    metrics: { kl: [1678], epoch: [0.1] },
     series: { producer: { name: 'TRL' } },
     verdict: 'not applicable',
   },
