@@ -94,8 +94,9 @@ export function klOfStepOne(log: LogView): MetricsEntry | undefined {
   if ((log.declared.updatesPerRollout ?? 1) > 1) return undefined;
   if (!measuresBefore(log)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
-  // What is clipped has moved: the entry tells of updates as well.
-  if ((first?.values['clip_ratio/region_mean'] ?? 0) > 0) return undefined;
+  // A script that shares names with TRL may log several updates: what is clipped has moved.
+  if (log.series.producer.name === 'TRL' && (first?.values['clip_ratio/region_mean'] ?? 0) > 0)
+    return undefined;
   return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;
 }
 

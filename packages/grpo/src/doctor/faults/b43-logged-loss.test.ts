@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Declared } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { declare, losses } from '../plants.test.helper.js';
@@ -240,4 +241,47 @@ testLogCheck('B43.monitors', [
   },
   { name: 'lengths of 0', metrics: { 'completions/mean_length': times(20, 0) }, verdict: 'inform' },
   { name: 'few entries', metrics: { 'completions/mean_length': times(9, 0) }, verdict: 'not applicable' },
+]);
+
+const policy = times(20, (i) => 0.01 * Math.sin(3 * i));
+const metric = times(20, (i) => 0.02 + 0.01 * (i % 5));
+const withPart = (weight: number) => policy.map((value, i) => value + weight * metric[i]!);
+
+testLogCheck('B43.signs', [
+  {
+    name: 'a KL that is subtracted',
+    metrics: { loss: withPart(-0.1), policy_loss: policy, kl: metric },
+    verdict: 'warn',
+    measured: { name: 'kl', weight: expect.closeTo(-0.1) },
+  },
+  {
+    name: 'an entropy that is added',
+    metrics: { loss: withPart(0.3), policy_loss: policy, entropy: metric },
+    verdict: 'warn',
+    measured: { name: 'entropy' },
+  },
+  {
+    name: 'a KL that is added',
+    metrics: { loss: withPart(0.1), policy_loss: policy, kl: metric },
+    verdict: 'pass',
+  },
+  {
+    name: 'an entropy that is subtracted',
+    metrics: { loss: withPart(-0.3), policy_loss: policy, entropy: metric },
+    verdict: 'pass',
+  },
+  {
+    name: 'a part that is something else',
+    metrics: {
+      loss: withPart(-0.1).map((value, i) => value + 1e-3 * (i % 2)),
+      policy_loss: policy,
+      kl: metric,
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'the policy’s part alone',
+    metrics: { loss: policy, policy_loss: policy, kl: metric },
+    verdict: 'not applicable',
+  },
 ]);

@@ -1,4 +1,4 @@
-import { sum, withoutNaN } from '../../maths/moments.js';
+import { largest, sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
@@ -19,6 +19,9 @@ const MOVED = 1e-3;
 
 /** What rounding in float32 leaves of terms that cancel each other. */
 const CANCELLED = 1e-6;
+
+/** Fewest entries that show what the loss is made of. */
+const FEWEST_PARTS = 8;
 
 /** Metrics that cannot be 0 throughout, and what contradicts it. */
 const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
@@ -133,6 +136,38 @@ export const b43: Fault = {
       },
       says: (m) =>
         say`In ${m.off} of ${m.entries} entries the logged loss is not the mean over the micro-steps (${m.loss} against ${m.mean}): it is the loss of one micro-step.`,
+    }),
+    logCheck({
+      code: 'B43.signs',
+      title: 'A KL adds to the loss, and an entropy bonus takes from it',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 6,
+      rank: 8,
+      threshold: `where loss − policy_loss is a multiple of the KL or of the entropy within a thousandth, over ${FEWEST_PARTS} entries or more in which that metric varies, the multiple of the KL is above 0 and that of the entropy below`,
+      sources: ['PKU-Alignment/omnisafe#133'],
+      why: 'A loss is minimized: a KL of negative weight pays for leaving the reference, an entropy of positive weight for one answer to each prompt.',
+      remedy: 'loss = policy term + β × KL − coefficient × entropy, with the gradients of both.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B17', 'B30', 'B49', 'B54', 'B61'],
+      settles: 'The line that adds the term to the loss.',
+      proofs: [],
+      needs: ['loss', 'policy_loss'],
+      test(log): Outcome<{ entries: number; name: string; weight: number }> {
+        const [loss, policy] = [log.column('loss'), log.column('policy_loss')];
+        const rest = loss.map((value, i) => value - policy[i]!);
+        for (const name of ['kl', 'entropy'] as const) {
+          const found = multipleOf(rest, log.column(name));
+          if (!found) continue;
+          const measured = { ...found, name };
+          return (name === 'kl' ? found.weight < 0 : found.weight > 0) ? warn(measured) : pass(measured);
+        }
+        return notApplicable('a loss that is policy_loss and a multiple of the KL or of the entropy');
+      },
+      says: (m) =>
+        m.name === 'kl'
+          ? say`The loss is the policy's part and ${m.weight} × KL in ${m.entries} entries: the KL has the wrong sign, and training pays for leaving the reference.`
+          : say`The loss is the policy's part and ${m.weight} × entropy in ${m.entries} entries: the bonus has the wrong sign, and lowers the entropy.`,
     }),
     logCheck({
       code: 'B43.loss-log',
@@ -268,7 +303,7 @@ export const b43: Fault = {
       says: (m) => {
         const are = say`${m.names} ${m.names.includes(' and ') ? 'are' : 'is'}`;
         return m.value === 0
-          ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing.`
+          ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing${m.names === 'kl' ? ', or the reference is the policy itself, which moves with it' : ''}.`
           : say`${are} no number in any of ${m.entries} entries: it shows nothing, and if the loss has it as a term, the loss is lost, too.`;
       },
     }),
@@ -297,4 +332,19 @@ function isKlAlone(log: LogView): boolean {
     // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
     log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
   );
+}
+
+/** The one factor that makes values of a metric, where there is one: some entries may lack either. */
+function multipleOf(
+  values: Float64Array,
+  metric: Float64Array,
+): { weight: number; entries: number } | undefined {
+  const known = [...values.keys()].filter((i) => Number.isFinite(values[i]! * metric[i]!));
+  const own = known.map((i) => Math.abs(metric[i]!));
+  if (known.length < FEWEST_PARTS || !(largest(own) > 1.1 * median(own))) return undefined;
+  const weight =
+    sum(known.map((i) => values[i]! * metric[i]!)) / sum(known.map((i) => metric[i]! * metric[i]!));
+  const off = sum(known.map((i) => Math.abs(values[i]! - weight * metric[i]!)));
+  const all = sum(known.map((i) => Math.abs(values[i]!)));
+  return all > 0 && off <= 1e-3 * all ? { weight, entries: known.length } : undefined;
 }

@@ -88,7 +88,7 @@ export const b51: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 for the estimate |d| unless the run is in float32; not applicable to a KL summed over each completion; only for logs of every step with one update per rollout, of a known trainer (of TRL with its epoch), and where step 1 clips nothing',
+        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 for the estimate |d| unless the run is in float32; not applicable to a KL summed over each completion; only for logs of every step with one update per rollout, of a known trainer (of TRL with its epoch, and where step 1 clips nothing)',
       sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
       why: 'Before any update the reference is the policy. In other runs the base model as reference of an SFT policy gave 1.007 and 0.46, and dropout −4 to −6.',
       remedy:

@@ -20,6 +20,17 @@ testLogCheck('B54.rate', [
     measured: { entries: 12 },
   },
   {
+    name: 'a schedule that ends early',
+    metrics: { learning_rate: times(60, (i) => Math.max(0, 16 - i) * 1e-5) },
+    verdict: 'warn',
+    measured: { over: 44 },
+  },
+  {
+    name: 'a schedule that ends with the run',
+    metrics: { learning_rate: times(60, (i) => (59 - i) * 1e-5) },
+    verdict: 'pass',
+  },
+  {
     name: 'a warm-up that ends',
     metrics: { learning_rate: times(12, (i) => Math.min(i, 6) * 1e-9) },
     verdict: 'pass',

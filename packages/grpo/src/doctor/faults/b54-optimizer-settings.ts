@@ -16,6 +16,8 @@ const COLLAPSED = 0.02;
 const MOSTLY_CLIPPED = 0.5;
 /** A gradient norm that runs away, to that of the start. */
 const RUNAWAY = 5;
+/** Most entries at a rate of 0 with which a schedule ends. */
+const MOST_AT_ZERO = 5;
 /** Fewest entries whose learning rates show a rise to the end. */
 const RISING = 10;
 
@@ -31,7 +33,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: `above 0 in at least one entry; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
+      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
       sources: [],
       why: 'It separates lost updates from a warm-up that never ends: one longer than the run trains at a small part of the rate.',
       remedy: 'Check schedule and warm-up against the number of steps.',
@@ -40,19 +42,25 @@ export const b54: Fault = {
       settles: 'The learning rate that the formula of the schedule gives for each step.',
       proofs: ['native'],
       needs: ['learning_rate'],
-      test(log) {
+      test(log): Outcome<{ entries: number; largest: number; over?: number }> {
         const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
         if (log.isRounded('learning_rate') && measured.largest === 0)
           return notApplicable('a rate that is not rounded to 0');
         if (measured.largest === 0) return rates.length >= 3 ? warn(measured) : pass(measured);
-        if (log.isRounded('learning_rate') || !risesEvenly(rates)) return pass(measured);
+        if (log.isRounded('learning_rate')) return pass(measured);
+        const last = 1 + [...rates].findLastIndex((rate) => rate > 0);
+        const over = rates.length - last;
+        if (over >= Math.max(MOST_AT_ZERO, rates.length / 10)) return warn({ ...measured, over });
+        if (!risesEvenly(rates)) return pass(measured);
         return isIdle(log) ? warn(measured) : inform(measured);
       },
       says: (m) =>
         m.largest === 0
           ? say`The learning rate is 0 in all ${m.entries} entries.`
-          : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up is not over.`,
+          : m.over !== undefined
+            ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries: the schedule is over, and nothing is learnt any more.`
+            : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up is not over.`,
     }),
     logCheck({
       code: 'B54.conflict',

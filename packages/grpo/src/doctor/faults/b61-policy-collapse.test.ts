@@ -6,6 +6,12 @@ const step = (count: number, at: number, before: number, after: number, swing = 
 
 testLogCheck('B61.reward', [
   {
+    name: 'an end below the start, of which less than half is lost',
+    metrics: { reward: times(60, (i) => (i < 40 ? 0.5 : 0.35) + 0.02 * (i % 3)), reward_std: times(60, 0.4) },
+    verdict: 'inform',
+    measured: { isLost: false },
+  },
+  {
     name: 'a fall where each entry is one group, all right or all wrong',
     metrics: { reward: times(120, (i) => (i < 90 ? (i % 4 === 0 ? 0 : 1) : i % 10 === 0 ? 1 : 0)) },
     verdict: 'warn',
@@ -44,7 +50,7 @@ testLogCheck('B61.reward', [
   {
     name: 'less than completions of a prompt differ by',
     metrics: { reward: step(40, 24, 0.2, 0.05, 0.01), reward_std: times(40, 0.4) },
-    verdict: 'pass',
+    verdict: 'inform',
   },
   { name: 'noise', metrics: { reward: times(40, (i) => Math.sin(1.7 * i * i)) }, verdict: 'pass' },
   { name: 'few entries', metrics: { reward: step(12, 6, 0.8, 0) }, verdict: 'not applicable' },

@@ -3,7 +3,7 @@ import { companionsOf, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
-import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Fewest entries: the levels of the first and the last eighth are compared. */
@@ -30,7 +30,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; a last eighth below the first by as many standard errors informs`,
       sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
       why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
       remedy:
@@ -59,17 +59,20 @@ export const b61: Fault = {
       test(log) {
         const reward = log.course.of('reward');
         if (!reward || reward.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
-        const fall = log.course.collapse;
+        const { collapse } = log.course;
+        const { shift } = reward;
+        const isLower = shift.to < shift.from && shift.beyond >= BEYOND_NOISE;
+        const fall = collapse ?? (isLower ? shift : undefined);
         if (!fall) return pass({ entries: reward.points.length, start: reward.start, end: reward.end });
         const { from, to, step, beyond } = fall;
         const after = shareAfter(log, step);
         const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
-        return warn({ from, to, step, beyond, after, moved }, [
-          { step, text: 'reward', values: { value: to } },
-        ]);
+        const evidence = [{ step, text: 'reward', values: { value: to } }];
+        const measured = { from, to, step, beyond, after, moved, isLost: collapse !== undefined };
+        return collapse ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`The reward fell from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise, and did not recover: ${percent(m.after)} of the run came after. ${m.moved}`,
+        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise${m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.moved}`,
     }),
     logCheck({
       code: 'B61.entropy',

@@ -51,6 +51,16 @@ testLogCheck('B62.still', [
     measured: { kl: 0 },
   },
   {
+    name: 'few steps with gradients, and a KL of exactly 0 to a reference that moves',
+    metrics: {
+      reward: noise.slice(0, 20),
+      kl: times(20, 0),
+      grad_norm: times(20, 0.1),
+      'clip_ratio/region_mean': times(20, 0.05),
+    },
+    verdict: 'not applicable',
+  },
+  {
     name: 'few steps with gradients, and a small KL',
     metrics: {
       reward: noise.slice(0, 20),

@@ -63,15 +63,17 @@ export const b62: Fault = {
         return inform(others, evidence);
       },
       says: (m) =>
-        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0' : say`${m.kl} nats per token`}: the policy is where it began, too${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
+        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0: no update reaches the policy, or the reference is the policy itself' : say`${m.kl} nats per token: the policy is where it began, too`}${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
     }),
   ],
 };
 
 /** Whether no update has moved the policy: the KL is 0 to the bit at every entry, though most have a gradient. */
 function hasNoKl(log: LogView): boolean {
-  const [kl, norms] = [withoutNaN(log.column('kl')), log.column('grad_norm')];
-  const learning = withoutNaN(norms).filter((norm) => norm > 0);
+  const kl = withoutNaN(log.column('kl'));
+  const learning = withoutNaN(log.column('grad_norm')).filter((norm) => norm > 0);
+  // What is clipped has moved, and the reference with it.
+  if (withoutNaN(log.column('clip_ratio/region_mean')).some((share) => share > 0)) return false;
   return (
     kl.length >= FROZEN &&
     kl.every((value) => value === 0) &&
