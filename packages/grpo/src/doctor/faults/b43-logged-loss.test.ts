@@ -245,6 +245,7 @@ testLogCheck('B43.monitors', [
 
 const policy = times(20, (i) => 0.01 * Math.sin(3 * i));
 const metric = times(20, (i) => 0.02 + 0.01 * (i % 5));
+const other = times(20, (i) => 0.3 - 0.02 * (i % 7));
 const withPart = (weight: number) => policy.map((value, i) => value + weight * metric[i]!);
 
 testLogCheck('B43.signs', [
@@ -271,11 +272,41 @@ testLogCheck('B43.signs', [
     verdict: 'pass',
   },
   {
-    name: 'a part that is something else',
+    name: 'a KL and an entropy, both added',
     metrics: {
-      loss: withPart(-0.1).map((value, i) => value + 1e-3 * (i % 2)),
+      loss: withPart(0.1).map((value, i) => value + 0.3 * other[i]!),
       policy_loss: policy,
       kl: metric,
+      entropy: other,
+    },
+    verdict: 'warn',
+    measured: { name: 'entropy', weight: expect.closeTo(0.3, 1) },
+  },
+  {
+    name: 'a KL that is added and an entropy that is subtracted',
+    metrics: {
+      loss: withPart(0.1).map((value, i) => value - 0.3 * other[i]!),
+      policy_loss: policy,
+      kl: metric,
+      entropy: other,
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'a part that is something else',
+    metrics: {
+      loss: withPart(-0.1).map((value, i) => value + 8e-3 * (i % 2)),
+      policy_loss: policy,
+      kl: metric,
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a level that follows no metric',
+    metrics: {
+      loss: policy.map((value, i) => value + 0.3 + 0.01 * (i % 2)),
+      policy_loss: policy,
+      entropy: times(20, (i) => 1 + 0.01 * (i % 3)),
     },
     verdict: 'not applicable',
   },

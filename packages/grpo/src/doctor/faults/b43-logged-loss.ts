@@ -1,4 +1,4 @@
-import { largest, sum, withoutNaN } from '../../maths/moments.js';
+import { sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
@@ -22,6 +22,9 @@ const CANCELLED = 1e-6;
 
 /** Fewest entries that show what the loss is made of. */
 const FEWEST_PARTS = 8;
+
+/** Share of a part of the loss that a metric need not explain: the two may be means over other tokens. */
+const NEAR = 0.05;
 
 /** Metrics that cannot be 0 throughout, and what contradicts it. */
 const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
@@ -144,7 +147,7 @@ export const b43: Fault = {
       kind: 'heuristic',
       level: 6,
       rank: 8,
-      threshold: `where loss − policy_loss is a multiple of the KL or of the entropy within a thousandth, over ${FEWEST_PARTS} entries or more in which that metric varies, the multiple of the KL is above 0 and that of the entropy below`,
+      threshold: `where loss − policy_loss is a multiple of the KL, of the entropy, or the sum of two such, within ${100 * NEAR} % of its size and of its variance over ${FEWEST_PARTS} entries or more, that of the KL is above 0 and that of the entropy below; parts of less than a tenth are not judged`,
       sources: ['PKU-Alignment/omnisafe#133'],
       why: 'A loss is minimized: a KL of negative weight pays for leaving the reference, an entropy of positive weight for one answer to each prompt.',
       remedy: 'loss = policy term + β × KL − coefficient × entropy, with the gradients of both.',
@@ -156,18 +159,18 @@ export const b43: Fault = {
       test(log): Outcome<{ entries: number; name: string; weight: number }> {
         const [loss, policy] = [log.column('loss'), log.column('policy_loss')];
         const rest = loss.map((value, i) => value - policy[i]!);
-        for (const name of ['kl', 'entropy'] as const) {
-          const found = multipleOf(rest, log.column(name));
-          if (!found) continue;
-          const measured = { ...found, name };
-          return (name === 'kl' ? found.weight < 0 : found.weight > 0) ? warn(measured) : pass(measured);
-        }
-        return notApplicable('a loss that is policy_loss and a multiple of the KL or of the entropy');
+        const found = partsOf(rest, [log.column('kl'), log.column('entropy')]);
+        if (!found) return notApplicable('a loss that is policy_loss and multiples of KL and entropy');
+        const { entries } = found;
+        const [kl, entropy] = found.weights as [number, number];
+        if (kl < 0) return warn({ entries, name: 'kl', weight: kl });
+        if (entropy > 0) return warn({ entries, name: 'entropy', weight: entropy });
+        return pass({ entries });
       },
       says: (m) =>
         m.name === 'kl'
-          ? say`The loss is the policy's part and ${m.weight} × KL in ${m.entries} entries: the KL has the wrong sign, and training pays for leaving the reference.`
-          : say`The loss is the policy's part and ${m.weight} × entropy in ${m.entries} entries: the bonus has the wrong sign, and lowers the entropy.`,
+          ? say`The loss has ${m.weight} × KL beside the policy's part, in ${m.entries} entries: the KL has the wrong sign, and training pays for leaving the reference.`
+          : say`The loss has ${m.weight} × entropy beside the policy's part, in ${m.entries} entries: the bonus has the wrong sign, and lowers the entropy.`,
     }),
     logCheck({
       code: 'B43.loss-log',
@@ -334,17 +337,43 @@ function isKlAlone(log: LogView): boolean {
   );
 }
 
-/** The one factor that makes values of a metric, where there is one: some entries may lack either. */
-function multipleOf(
+/**
+ * The factors of two metrics whose sum the values are: of one alone where that does, else of both. A metric that is missing,
+ * or makes little of the values, has the factor 0.
+ */
+function partsOf(
   values: Float64Array,
-  metric: Float64Array,
-): { weight: number; entries: number } | undefined {
-  const known = [...values.keys()].filter((i) => Number.isFinite(values[i]! * metric[i]!));
-  const own = known.map((i) => Math.abs(metric[i]!));
-  if (known.length < FEWEST_PARTS || !(largest(own) > 1.1 * median(own))) return undefined;
-  const weight =
-    sum(known.map((i) => values[i]! * metric[i]!)) / sum(known.map((i) => metric[i]! * metric[i]!));
-  const off = sum(known.map((i) => Math.abs(values[i]! - weight * metric[i]!)));
-  const all = sum(known.map((i) => Math.abs(values[i]!)));
-  return all > 0 && off <= 1e-3 * all ? { weight, entries: known.length } : undefined;
+  metrics: readonly [Float64Array, Float64Array],
+): { weights: number[]; entries: number } | undefined {
+  for (const used of [[0], [1], [0, 1]]) {
+    const known = [...values.keys()].filter((i) =>
+      used.every((m) => Number.isFinite(values[i]! * metrics[m]![i]!)),
+    );
+    const at = (column: Float64Array) => known.map((i) => column[i]!);
+    const [own, columns] = [at(values), used.map((m) => at(metrics[m]!))];
+    const sizes = own.map(Math.abs);
+    if (known.length < FEWEST_PARTS) continue;
+    const factors = leastSquares(own, columns);
+    const off = own.map((value, n) => value - sum(factors.map((factor, m) => factor * columns[m]![n]!)));
+    const level = sum(own) / own.length;
+    const left = sum(off.map((x) => x * x)) / sum(own.map((x) => (x - level) ** 2));
+    // The level alone may be another part's: its changes are to be explained as well.
+    if (!(sum(off.map(Math.abs)) <= NEAR * sum(sizes) && left <= NEAR)) continue;
+    const weights = [0, 0];
+    for (const [m, factor] of factors.entries())
+      if (Math.abs(factor) * sum(columns[m]!.map(Math.abs)) > 0.1 * sum(sizes)) weights[used[m]!] = factor;
+    return { weights, entries: known.length };
+  }
+  return undefined;
+}
+
+/** Factors of one or two columns whose sum comes nearest to the values; NaN where none is nearest. */
+function leastSquares(values: readonly number[], columns: readonly (readonly number[])[]): number[] {
+  const dot = (a: readonly number[], b: readonly number[]) => sum(a.map((x, i) => x * b[i]!));
+  const [x, y] = columns;
+  if (!y) return [dot(values, x!) / dot(x!, x!)];
+  const [xx, xy, yy] = [dot(x!, x!), dot(x!, y), dot(y, y)];
+  const [vx, vy] = [dot(values, x!), dot(values, y)];
+  const determinant = xx * yy - xy * xy;
+  return [(vx * yy - vy * xy) / determinant, (vy * xx - vx * xy) / determinant];
 }
