@@ -208,6 +208,12 @@ testLogCheck('B43.zero', [
 
 testLogCheck('B43.monitors', [
   {
+    name: 'a KL of 0 where tokens are clipped',
+    metrics: { kl: times(20, 0), 'clip_ratio/region_mean': times(20, (i) => 0.01 * (i % 2)) },
+    verdict: 'inform',
+    measured: { names: 'kl' },
+  },
+  {
     name: 'an entropy of 0 while rewards differ',
     metrics: { entropy: times(20, 0), reward: moving, reward_std: times(20, 0.3) },
     verdict: 'inform',

@@ -30,8 +30,10 @@ const NEAR = 0.05;
 const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
   entropy: ({ course }) => (course.of('flat')?.mean ?? 0) < 1 && (course.of('reward')?.noise ?? 0) > 0,
   'completions/mean_length': () => true,
-  kl: ({ course }) =>
-    (['entropy', 'length', 'cut', 'reward'] as const).some((quantity) => movementOf(course, quantity)),
+  kl: (log) =>
+    (['entropy', 'length', 'cut', 'reward'] as const).some((quantity) => movementOf(log.course, quantity)) ||
+    // What is clipped has moved.
+    withoutNaN(log.column('clip_ratio/region_mean')).some((share) => share > 0),
 };
 
 export const b43: Fault = {
@@ -275,7 +277,7 @@ export const b43: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 12,
-      threshold: `over ${FEW} entries or more, not exactly 0 throughout, and a number somewhere: the entropy while completions of a prompt earn different rewards, the length, and the KL while entropy, length, truncation or reward move`,
+      threshold: `over ${FEW} entries or more, not exactly 0 throughout, and a number somewhere: the entropy while completions of a prompt earn different rewards, the length, and the KL while entropy, length, truncation or reward move, or tokens are clipped`,
       sources: [],
       why: 'An entropy of 0 leaves one text per prompt, no completion has 0 tokens, and a policy that changed has a KL: nobody feeds these numbers.',
       remedy:

@@ -71,6 +71,11 @@ testLogCheck('B54.gradient', [
 
 testLogCheck('B54.ratio', [
   {
+    name: 'a third of the tokens',
+    metrics: { 'clip_ratio/region_mean': times(12, (i) => 0.3 + 0.02 * (i % 3)) },
+    verdict: 'inform',
+  },
+  {
     name: 'most tokens in the end',
     metrics: { 'clip_ratio/region_mean': times(12, (i) => (i < 8 ? 0.05 : 0.8)) },
     verdict: 'warn',
