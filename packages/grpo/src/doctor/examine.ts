@@ -200,7 +200,7 @@ function beganNoLater(one: Finding, other: Finding): boolean {
 }
 
 /**
- * What brought a finding about, as far back as is known: a warning of an earlier stage explains a failure of a later one, and
+ * Finds the cause of a finding, as far back as is known: a warning of an earlier stage explains a failure of a later one, and
  * one of a later stage what began no earlier, since the steps of a run follow one another.
  */
 function causeOf(

@@ -94,7 +94,7 @@ export function klOfStepOne(log: LogView): MetricsEntry | undefined {
   if ((log.declared.updatesPerRollout ?? 1) > 1) return undefined;
   if (!measuresBefore(log)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
-  // A script that shares names with TRL may log several updates: what is clipped has moved.
+  // A script that shares names with TRL may log several updates: clipped tokens show one.
   if (log.series.producer.name === 'TRL' && (first?.values['clip_ratio/region_mean'] ?? 0) > 0)
     return undefined;
   return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;

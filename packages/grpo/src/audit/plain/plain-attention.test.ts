@@ -7,7 +7,7 @@ import { fixtureModel } from './plain-model.test.helper.js';
 /** More tokens than are attended to at once by four heads. */
 const LENGTH = 2100;
 
-/** What libtorch's own kernel makes of it, and its slopes. */
+/** The output of libtorch's own kernel, and the slopes of its inputs. */
 function expected(heads: readonly Tensor[], slopes: Tensor, scale: number, sees: Tensor): Tensor[] {
   const leaves = heads.map((x) => x.detach());
   for (const leaf of leaves) leaf.requiresGrad = true;

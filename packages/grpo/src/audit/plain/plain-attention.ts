@@ -59,7 +59,7 @@ function blocksOf([queries]: Heads): Block[] {
   return blocks;
 }
 
-/** What a block of queries attends to, `[count, heads × headDim]`. */
+/** Attention of a block of queries, `[count, heads × headDim]`. */
 function attendedFrom(
   tensors: PlainTensors,
   [queries, keys, values]: Heads,

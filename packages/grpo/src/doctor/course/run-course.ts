@@ -142,15 +142,14 @@ export class RunCourse {
     return mean < -METRICS.kl.floor && mean < -BEYOND_NOISE * error ? mean : undefined;
   }
 
-  /** Whether the KL stays where it is: its ends lie within a tenth, and nine tenths of its entries within a fifth of the median. */
+  /** Whether the KL stays where it is: its first and last eighth lie within a tenth, and nine tenths of its entries within a fifth of the median. */
   get standsStill(): boolean {
     const kl = this.of('kl');
     if (!kl) return false;
     const values = kl.points.map(({ value }) => value);
     const middle = median(values);
     const near = values.filter((value) => Math.abs(value - middle) < middle / 5);
-    const [first, last] = [values[0]!, values.at(-1)!];
-    return Math.abs(last - first) < first / 10 && near.length >= 0.9 * values.length;
+    return Math.abs(kl.end - kl.start) < kl.start / 10 && near.length >= 0.9 * values.length;
   }
 
   /** How many steps the entries with a reward tell of; where the log does not say, as many as there are entries. */

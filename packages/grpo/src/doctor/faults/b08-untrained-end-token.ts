@@ -15,7 +15,7 @@ type Rise = {
   step: number;
   until?: number;
   reward?: number;
-  /** What the reward was before it rose, where it did. */
+  /** The reward before it rose; missing where it did not. */
   gainedFrom?: number;
   moved?: string;
 };

@@ -22,6 +22,24 @@ testLogCheck('B25.log', [
     verdict: 'pass',
   },
   {
+    name: 'an answer below 0 that loses less than half of what it gained',
+    metrics: {
+      reward: rising,
+      'rewards/correct/mean': times(40, (i) => (i < 10 ? -2 : i < 30 ? -0.6 : -0.75) + noise(i) / 10),
+      'rewards/brevity/mean': rising,
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'an answer below 0 that falls',
+    metrics: {
+      reward: rising,
+      'rewards/correct/mean': times(40, (i) => (i < 20 ? -0.2 : -1) + noise(i) / 10),
+      'rewards/brevity/mean': rising,
+    },
+    verdict: 'warn',
+  },
+  {
     name: 'one function',
     metrics: { reward: rising, 'rewards/correct/mean': rising },
     verdict: 'not applicable',

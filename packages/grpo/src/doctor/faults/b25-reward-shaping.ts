@@ -39,7 +39,8 @@ export const b25: Fault = {
           const own = course.metric(metric);
           if (!own || own.points.length < MIN_ENTRIES) continue;
           const { from, to, step, beyond } = own.fall;
-          if (beyond < BEYOND_NOISE || to > from / 2) continue;
+          const floor = Math.min(0, ...own.points.map(({ value }) => value));
+          if (beyond < BEYOND_NOISE || from - to <= (from - floor) / 2) continue;
           const evidence = [{ step, text: metric, values: { value: to } }];
           return warn({ ...measured, name: functionOf(metric), from, to }, evidence);
         }

@@ -219,7 +219,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'reported when the KL is above 1 nat per token from the first entry on and stands still over 5 entries or more: its ends within 10 %, nine tenths of it within 20 % of the median; if the log has the KL of step 1, B51.log judges instead',
+        'reported when the KL is above 1 nat per token from the first entry on and stands still over 5 entries or more: its first and last eighth within 10 %, nine tenths of it within 20 % of the median; if the log has the KL of step 1, B51.log judges instead',
       sources: ['huggingface/trl#3500'],
       why: 'Another run had about 11 nats per token for 1000 steps.',
       remedy: 'Score the first batch by policy and reference before any update: the KL must be 0.',

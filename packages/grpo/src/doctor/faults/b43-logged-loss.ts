@@ -32,7 +32,7 @@ const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (l
   'completions/mean_length': () => true,
   kl: (log) =>
     (['entropy', 'length', 'cut', 'reward'] as const).some((quantity) => movementOf(log.course, quantity)) ||
-    // What is clipped has moved.
+    // Clipped tokens show that the policy moved.
     withoutNaN(log.column('clip_ratio/region_mean')).some((share) => share > 0),
 };
 

@@ -72,7 +72,7 @@ export const b62: Fault = {
 function hasNoKl(log: LogView): boolean {
   const kl = withoutNaN(log.column('kl'));
   const learning = withoutNaN(log.column('grad_norm')).filter((norm) => norm > 0);
-  // What is clipped has moved, and the reference with it.
+  // Clipped tokens show that the policy moved, and the reference with it.
   if (withoutNaN(log.column('clip_ratio/region_mean')).some((share) => share > 0)) return false;
   return (
     kl.length >= FROZEN &&
