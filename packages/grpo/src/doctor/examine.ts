@@ -34,6 +34,8 @@ export interface Diagnosis {
   judgements: Judgement[];
   /** What moved over the run; missing without a log. */
   course?: RunCourse;
+  /** Metrics of a home-made log that no check has asked for. */
+  unread: readonly string[];
   /** How many step records there were. */
   records: number;
 }
@@ -73,6 +75,7 @@ export function examine(material: Material, checks: readonly Check[], watch = ne
     ),
     judgements: all.map((tally) => tally.judgement()),
     ...(log && { course: log.course }),
+    unread: log?.unread ?? [],
     records,
   };
 }

@@ -29,3 +29,22 @@ describe('the KL of step 1', () => {
     expect(klOfStepOne(clipped(0))?.values.kl).toBe(0.2);
   });
 });
+
+describe('metrics that no check has asked for', () => {
+  const values = { reward: 0.5, epoch: 1, gen_time: 3, magic: 1, kl: 0.1, 'rewards/a/mean': 1 };
+  const view = (name: string) =>
+    new LogView({ entries: [{ step: 1, values }], producer: { name }, stepsPerEntry: 1 });
+
+  it('are those of a script, without times', () => {
+    const log = view('unknown');
+    expect(log.unread).toEqual(['magic', 'rewards/a/mean']);
+    log.names(/^rewards/);
+    expect(log.unread).toEqual(['magic']);
+    log.column('magic');
+    expect(log.unread).toEqual([]);
+  });
+
+  it('are not told of a trainer whose names are known', () => {
+    expect(view('TRL').unread).toEqual([]);
+  });
+});

@@ -1,12 +1,13 @@
 import { withoutNaN } from '../maths/moments.js';
 import type { Declared, MetricSeries, MetricsEntry } from '../trace/index.js';
-import { RunCourse } from './course/run-course.js';
+import { METRICS, RunCourse } from './course/run-course.js';
 import type { Evidence } from './outcome.js';
 
 /** Scalar metrics as a check sees them. */
 export class LogView {
   readonly #columns = new Map<string, Float64Array>();
   #names: Set<string> | undefined;
+  readonly #asked = new Set<string>(Object.values(METRICS).map(({ name }) => name));
   /** What moved over the run, and when. */
   readonly course: RunCourse;
 
@@ -25,6 +26,7 @@ export class LogView {
 
   /** Whether any entry has the metric, as a number. */
   has(name: string): boolean {
+    this.#asked.add(name);
     return this.series.entries.some(
       ({ values: { [name]: value } }) => value !== undefined && !Number.isNaN(value),
     );
@@ -37,6 +39,7 @@ export class LogView {
 
   /** The metric at each entry, NaN where an entry lacks it. */
   column(name: string): Float64Array {
+    this.#asked.add(name);
     let column = this.#columns.get(name);
     if (!column) {
       column = Float64Array.from(this.series.entries, ({ values }) => values[name] ?? Number.NaN);
@@ -57,14 +60,26 @@ export class LogView {
 
   /** Names of the metrics, in the order of their first appearance, that match. */
   names(pattern: RegExp): string[] {
-    if (!this.#names) {
-      this.#names = new Set();
-      for (const { values } of this.series.entries)
-        for (const name of Object.keys(values)) this.#names.add(name);
-    }
-    return [...this.#names].filter((name) => pattern.test(name));
+    const found = this.#all.filter((name) => pattern.test(name));
+    for (const name of found) this.#asked.add(name);
+    return found;
+  }
+
+  get #all(): string[] {
+    this.#names ??= new Set(this.series.entries.flatMap(({ values }) => Object.keys(values)));
+    return [...this.#names];
+  }
+
+  /** Metrics of a script of one's own that no check has asked for: their names may be unknown here. */
+  get unread(): string[] {
+    if (measuresBefore(this)) return [];
+    return this.#all.filter((name) => !this.#asked.has(name) && !OF_THE_MACHINE.test(name));
   }
 }
+
+/** Times, speeds and memory: nothing that a check of GRPO could read. */
+const OF_THE_MACHINE =
+  /(^|[/_ ])(time|sec(ond)?s?|s|ms|elapsed|wall\w*|epoch|tps|tok_s|\w*_per_sec(ond)?|mem(ory)?|gpu\w*|timestamp|runtime)($|[/_ ])/i;
 
 /** A metric at an entry, as evidence. */
 export const at = (log: LogView, index: number, text: string, value: number): Evidence => ({

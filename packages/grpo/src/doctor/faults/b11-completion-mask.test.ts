@@ -1,5 +1,6 @@
+import { expect } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
-import { cutScored, startOf, testStepCheck } from '../planted.test.helper.js';
+import { cutScored, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare } from '../plants.test.helper.js';
 
 testStepCheck('B11.mask', [
@@ -121,5 +122,33 @@ testStepCheck('B11.empty', [
       for (const update of record.updates!) update.completions = Int32Array.from({ length: 23 }, (_, b) => b);
     },
     verdict: 'pass',
+  },
+]);
+
+const lengths = times(20, (i) => 40 + 3 * (i % 7));
+const inLoss = (tokens: (length: number, i: number) => number) => ({
+  'loss/tokens': lengths.map(tokens),
+  'completions/mean_length': lengths,
+});
+
+testLogCheck('B11.log', [
+  { name: 'the tokens of the completions', metrics: inLoss((length) => 64 * length), verdict: 'pass' },
+  { name: 'an end token more for each', metrics: inLoss((length) => 64 * (length + 1)), verdict: 'pass' },
+  {
+    name: 'the tokens of the prompts too',
+    metrics: inLoss((length) => 64 * (length + 30)),
+    verdict: 'warn',
+    measured: { more: expect.closeTo(30) },
+  },
+  { name: 'as many tokens in every step', metrics: inLoss(() => 4096), verdict: 'warn' },
+  {
+    name: 'tokens of some of the completions, more or fewer of them',
+    metrics: inLoss((length, i) => (30 + 10 * (i % 4)) * length),
+    verdict: 'pass',
+  },
+  {
+    name: 'completions of one length',
+    metrics: { 'loss/tokens': times(20, 4096), 'completions/mean_length': times(20, 64) },
+    verdict: 'not applicable',
   },
 ]);

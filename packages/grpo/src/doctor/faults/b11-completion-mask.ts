@@ -1,9 +1,10 @@
-import { nonzero } from '../../maths/moments.js';
-import { stepCheck } from '../check.js';
+import { mean, moments, nonzero } from '../../maths/moments.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs, membersOf } from '../inputs.js';
+import type { LogView } from '../log-view.js';
 import { estimatedTokens } from '../measures/mask-plans.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Advantages up to it may be those of equal rewards, whose mean was rounded. */
@@ -109,5 +110,47 @@ export const b11: Fault = {
       says: (m) =>
         say`${m.empty} of ${m.judged} completions with an advantage are not trained on at all: their loss mask is empty, and no setting leaves them out.`,
     }),
+    logCheck({
+      code: 'B11.log',
+      title: 'The tokens in the loss are those of the completions',
+      stage: 'masks',
+      kind: 'heuristic',
+      level: 2,
+      rank: 3,
+      threshold:
+        'reported when over 8 entries, whose lengths vary by a twentieth or more, the tokens in the loss stay the same, or are a × mean length + b, within a hundredth, with b ÷ a above 2: so many tokens of each completion are none of its own',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'A completion adds its own tokens to the loss, and nothing of its prompt or padding.',
+      remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B12', 'B46'],
+      settles: 'The mask of one completion beside its tokens.',
+      proofs: ['log only'],
+      needs: ['loss/tokens', 'completions/mean_length'],
+      test(log): Outcome<{ entries: number; tokens: number; length: number; more?: number }> {
+        const [tokens, lengths] = pairsOf(log);
+        if (tokens.length < 8) return notApplicable('8 entries');
+        const [t, l] = [moments(tokens, 0), moments(lengths, 0)];
+        if (l.deviation < 0.05 * l.mean) return notApplicable('completions whose length varies');
+        const covariance = mean(tokens.map((value, i) => (value - t.mean) * (lengths[i]! - l.mean)));
+        const slope = covariance / l.deviation ** 2;
+        const more = t.mean / slope - l.mean;
+        const left = Math.sqrt(Math.max(0, t.deviation ** 2 - slope * covariance));
+        const measured = { entries: tokens.length, tokens: t.mean, length: l.mean };
+        if (t.deviation < 1e-3 * t.mean) return warn(measured);
+        return left < 0.01 * t.mean && more > 2 ? warn({ ...measured, more }) : pass(measured);
+      },
+      says: (m) =>
+        m.more !== undefined
+          ? say`The tokens in the loss are those of the completions and ${m.more} more for each: the mask covers tokens of the prompt, or padding.`
+          : say`The loss has ${m.tokens} tokens in each of ${m.entries} entries, although the mean length of the completions changes: the mask covers padding.`,
+    }),
   ],
 };
+
+/** Tokens in the loss and mean lengths of the entries that have both. */
+function pairsOf(log: LogView): [tokens: number[], lengths: number[]] {
+  const [tokens, lengths] = [log.column('loss/tokens'), log.column('completions/mean_length')];
+  const both = [...tokens.keys()].filter((i) => tokens[i]! > 0 && lengths[i]! > 0);
+  return [both.map((i) => tokens[i]!), both.map((i) => lengths[i]!)];
+}

@@ -1,5 +1,5 @@
 import type { StepRecord } from '../../trace/index.js';
-import { change, startOf, testStepCheck } from '../planted.test.helper.js';
+import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, half, offPlainly, sampled } from '../plants.test.helper.js';
 import { numbers } from '../record.test.helper.js';
 
@@ -163,4 +163,35 @@ testStepCheck('B19.scoring', [
     measured: { fits: 0.7 },
   },
   { name: 'fits none', plant: offPlainly('policy', 0.3, 0.2, 3), verdict: 'not applicable' },
+]);
+
+const likely = (logprob: number, entropy: number) => ({
+  'logprobs/mean': times(12, (i) => logprob + (i % 3) / 100),
+  entropy: times(12, entropy),
+  'completions/mean_length': times(12, 20),
+});
+
+testLogCheck('B19.log', [
+  { name: 'tokens as likely as the entropy says', metrics: likely(-1, 0.98), verdict: 'pass' },
+  { name: 'tokens less likely', metrics: likely(-2, 1), verdict: 'warn' },
+  { name: 'tokens likelier', metrics: likely(-0.4, 1), verdict: 'warn' },
+  { name: 'log-probs of whole completions', metrics: likely(-20, 1), verdict: 'not applicable' },
+]);
+
+testLogCheck('B19.ratio', [
+  {
+    name: 'a mean ratio away from 1',
+    metrics: { 'ratio/mean': times(12, (i) => 1.3 + (i % 3) / 50) },
+    verdict: 'warn',
+  },
+  {
+    name: 'ratios that scatter widely',
+    metrics: { 'ratio/mean': times(12, (i) => 0.9 + (i % 3)) },
+    verdict: 'pass',
+  },
+  {
+    name: 'ratios around 1',
+    metrics: { 'ratio/mean': times(12, (i) => 0.98 + (i % 3) / 50) },
+    verdict: 'pass',
+  },
 ]);

@@ -1,4 +1,5 @@
-import { stepCheck } from '../check.js';
+import { mean, moments, withoutNaN } from '../../maths/moments.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { sampledMasks } from '../measures/first-update.js';
@@ -13,6 +14,12 @@ const SEVERAL = 50;
 
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 8;
+
+/** Bounds of −log p ÷ entropy in a log, whose two means need not weigh tokens alike. */
+const SURPRISING = { low: 0.6, high: 1.6 };
+
+/** Distance of a run's mean ratio from 1: updates push it, by their own samples, some hundredths away. */
+const RATIO_OFF = 0.1;
 
 export const b19: Fault = {
   code: 'B19',
@@ -196,6 +203,68 @@ export const b19: Fault = {
         temperatureOf('policy', probes, declared.rollout?.temperature, record),
       says: (m) =>
         say`The trainer scores at temperature ${m.fits} (gap ${m.gapThere} nat per token), not at the declared ${m.declared} (gap ${m.gap}).`,
+    }),
+    logCheck({
+      code: 'B19.log',
+      title: 'Sampled tokens are as likely as the entropy says',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      exactLogprobs: true,
+      threshold: `the sum of −log p over 8 entries or more is ${SURPRISING.low} to ${SURPRISING.high} times that of the entropies; not applicable to log-probs of whole completions`,
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
+      why: '−log p of a sampled token is its entropy on average.',
+      remedy:
+        'Score under the sampling distribution: the same temperature, no top-p, top-k or penalties, no dropout; and look at the shift by one of logits and tokens.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B39', 'B40'],
+      settles: 'Log-probs and entropies of one completion, token by token.',
+      proofs: ['log only'],
+      needs: ['logprobs/mean', 'entropy'],
+      test(log) {
+        const [logprobs, entropies, lengths] = ['logprobs/mean', 'entropy', 'completions/mean_length'].map(
+          (name) => log.column(name),
+        ) as [Float64Array, Float64Array, Float64Array];
+        const judged = [...logprobs.keys()].filter((i) => logprobs[i]! < 0 && entropies[i]! > 0);
+        if (judged.length < 8) return notApplicable('8 entries');
+        const of = (column: Float64Array) => mean(judged.map((i) => column[i]!));
+        const surprise = -of(logprobs) / of(entropies);
+        const length = of(lengths);
+        if (surprise > length / 2) return notApplicable('log-probs of tokens rather than of completions');
+        const measured = { entries: judged.length, surprise: -of(logprobs), entropy: of(entropies) };
+        return surprise < SURPRISING.low || surprise > SURPRISING.high ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`Sampled tokens have a −log p of ${m.surprise} on average where the entropy is ${m.entropy}: for samples of the scored distribution the two are equal. ${m.surprise > m.entropy ? 'Sampling was at a higher temperature, or scoring uses the wrong logits.' : 'Sampling was sharper: a lower temperature, top-p or top-k.'}`,
+    }),
+    logCheck({
+      code: 'B19.ratio',
+      title: 'The ratio is 1 on average',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 7,
+      exactLogprobs: true,
+      threshold: `the mean of the ratio over 8 entries or more is within ${RATIO_OFF} of 1, or within six standard errors of that`,
+      sources: ['arXiv:1707.06347'],
+      why: 'Over samples of the old policy Σ p_old · p / p_old = 1, whatever the new policy is.',
+      remedy:
+        'Take the old log-probs from the model that sampled, at its temperature, in the same mode, over the same tokens as the new ones.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The ratios of the first update of a step: each is 1.',
+      proofs: ['log only'],
+      needs: ['ratio/mean'],
+      test(log) {
+        const ratios = withoutNaN(log.column('ratio/mean'));
+        if (ratios.length < 8) return notApplicable('8 entries');
+        const { mean: ratio, deviation, count } = moments(ratios, 1);
+        const error = deviation / Math.sqrt(count);
+        const measured = { entries: count, ratio, error };
+        return Math.abs(ratio - 1) > RATIO_OFF + 6 * error ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The ratio of new to old policy is ${m.ratio} on average, ± ${m.error}: over tokens that the old policy sampled it is 1. The old log-probs are not those of the policy that sampled.`,
     }),
   ],
 };

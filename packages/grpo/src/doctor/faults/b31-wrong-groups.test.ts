@@ -1,4 +1,5 @@
-import { testStepCheck } from '../planted.test.helper.js';
+import { expect } from 'vitest';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { declare, scaled, unscored } from '../plants.test.helper.js';
 
 testStepCheck('B31.grouping', [
@@ -17,6 +18,42 @@ testStepCheck('B31.grouping', [
   {
     name: 'groups of which a part is on another machine',
     plant: declare({ rollout: { group: 8 } }),
+    verdict: 'not applicable',
+  },
+]);
+
+const flat = times(20, (i) => (i % 5) / 10);
+
+testLogCheck('B31.log', [
+  {
+    name: 'advantages that spread as far where groups are flat',
+    metrics: { 'advantages/std': times(20, (i) => 0.93 + (i % 3) / 100), frac_reward_zero_std: flat },
+    verdict: 'warn',
+    measured: { flat: expect.closeTo(0.2), most: expect.closeTo(Math.sqrt(0.8)) },
+  },
+  {
+    name: 'advantages that flat groups narrow',
+    metrics: { 'advantages/std': flat.map((share) => Math.sqrt(1 - share)), frac_reward_zero_std: flat },
+    verdict: 'pass',
+  },
+  {
+    name: 'a deviation over tokens, where flat groups have short completions',
+    metrics: { 'advantages/std': flat.map((share) => Math.sqrt(1 - share / 3)), frac_reward_zero_std: flat },
+    verdict: 'pass',
+  },
+  {
+    name: 'advantages of the deviation 1, which are whitened',
+    metrics: { 'advantages/std': times(20, 1), frac_reward_zero_std: flat },
+    verdict: 'pass',
+  },
+  {
+    name: 'rewards that nothing divides',
+    metrics: { 'advantages/std': times(20, 0.93), frac_reward_zero_std: flat, reward_std: times(20, 1) },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'hardly a flat group',
+    metrics: { 'advantages/std': times(20, 1.02), frac_reward_zero_std: flat.map((share) => share / 4) },
     verdict: 'not applicable',
   },
 ]);

@@ -1,8 +1,10 @@
-import { stepCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { explanationOf } from '../measures/advantages.js';
-import { fail, notApplicable, pass } from '../outcome.js';
+import { loggedSpread } from '../measures/logged-advantages.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
 
 export const b31: Fault = {
   code: 'B31',
@@ -37,6 +39,32 @@ export const b31: Fault = {
       },
       says: () =>
         'The advantages fit groups of every n-th completion, not groups of one prompt: completions are compared with completions of other prompts.',
+    }),
+    logCheck({
+      code: 'B31.log',
+      title: 'Groups of equal rewards narrow the advantages',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 4,
+      threshold:
+        'over 8 entries or more with a tenth of groups of equal rewards, the mean variance of the advantages is at most 1.1 × the share of the other groups, or falls with it; not of advantages with the deviation 1 throughout, which B32.log judges',
+      sources: ['arXiv:2402.03300', 'huggingface/trl#3181'],
+      why: 'A group of equal rewards has advantages of 0, and every other group at most the variance 1.',
+      remedy:
+        'Take mean and deviation over the completions of one prompt: look at the order in which prompts are repeated, and at the axis of the mean.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Rewards and advantages of one step, group by group: each group sums to 0.',
+      proofs: ['log only'],
+      needs: ['advantages/std', 'frac_reward_zero_std'],
+      test(log) {
+        const spread = loggedSpread(log);
+        if (typeof spread === 'string') return notApplicable(spread);
+        const { exceeds, isWhite, ...measured } = spread;
+        return exceeds && !isWhite ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The advantages have a deviation of ${m.deviation}, although ${percent(m.flat)} of the groups have equal rewards and so none: groups that are normalised one by one could have ${m.most} at most. Mean and deviation are taken over other completions than those of one prompt.`,
     }),
   ],
 };

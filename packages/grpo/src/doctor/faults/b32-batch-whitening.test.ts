@@ -1,6 +1,6 @@
 import type { StepRecord } from '../../trace/index.js';
 import { groupsOf } from '../groups.js';
-import { testStepCheck } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare, deviation, mean, undeclared } from '../plants.test.helper.js';
 
 const whitened = ({ rewards, advantages, completions }: StepRecord) => {
@@ -19,4 +19,26 @@ testStepCheck('B32.whitening', [
     plant: all(whitened, declare({ advantage: { scale: 'batch' } })),
     verdict: 'pass',
   },
+]);
+
+const spread = (deviation: number) => ({
+  'advantages/std': times(20, deviation),
+  frac_reward_zero_std: times(20, (i) => (i % 5) / 10),
+});
+
+testLogCheck('B32.log', [
+  { name: 'the deviation 1 throughout, of unknown settings', metrics: spread(1), verdict: 'inform' },
+  {
+    name: 'the deviation 1 throughout, where groups are declared',
+    metrics: spread(1.002),
+    declared: { advantage: { scale: 'group' } },
+    verdict: 'fail',
+  },
+  {
+    name: 'the deviation 1 as declared',
+    metrics: spread(1),
+    declared: { advantage: { scale: 'batch' } },
+    verdict: 'pass',
+  },
+  { name: 'another deviation', metrics: spread(0.93), verdict: 'pass' },
 ]);

@@ -1,4 +1,5 @@
-import { testStepCheck } from '../planted.test.helper.js';
+import { expect } from 'vitest';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare, inFloat32, recipe, undeclared } from '../plants.test.helper.js';
 
 testStepCheck('B34.raw', [
@@ -32,6 +33,35 @@ testStepCheck('B34.sum', [
   {
     name: 'clipped as declared',
     plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantage: { clip: 2 } })),
+    verdict: 'not applicable',
+  },
+]);
+
+const reward = times(12, (i) => 0.3 + i / 40);
+const offBy = (off: number) => ({
+  reward,
+  'advantages/mean': times(12, off * 0.9),
+  'advantages/std': times(12, 0.9),
+});
+
+testLogCheck('B34.log', [
+  {
+    name: 'the mean of the rewards',
+    metrics: { reward, 'advantages/mean': reward },
+    verdict: 'warn',
+    measured: { entries: 12 },
+  },
+  {
+    name: 'a mean far from 0',
+    metrics: offBy(-0.8),
+    verdict: 'warn',
+    measured: { off: expect.closeTo(0.8) },
+  },
+  { name: 'a mean over tokens, where right answers are long', metrics: offBy(0.3), verdict: 'inform' },
+  { name: 'means of both signs', metrics: offBy(1e-8), verdict: 'pass' },
+  {
+    name: 'a mean without a deviation',
+    metrics: { ...offBy(0.4), 'advantages/std': [] },
     verdict: 'not applicable',
   },
 ]);

@@ -1,11 +1,15 @@
 import { largest, sum } from '../../maths/moments.js';
-import { stepCheck } from '../check.js';
+import { median } from '../../maths/quantile.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { explanationOf, roundingOf } from '../measures/advantages.js';
 import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
+
+/** Deviations by which the mean of the advantages of a batch may miss 0, and by which it is told. */
+const [OFF_CENTRE, A_LITTLE_OFF] = [0.5, 0.2];
 
 export const b34: Fault = {
   code: 'B34',
@@ -84,6 +88,43 @@ export const b34: Fault = {
         return off.length > 0 ? asDeclared(declared, measured, off) : pass(measured);
       },
       says: (m) => say`The advantages of ${m.off} of ${m.groups} groups do not sum to 0.`,
+    }),
+    logCheck({
+      code: 'B34.log',
+      title: 'The advantages of a batch lie around 0',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 3,
+      threshold: `over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,
+      sources: ['arXiv:2402.03300'],
+      why: 'Deviations from the mean of each group sum to 0; a mean over tokens misses it a little, where longer answers are better or worse.',
+      remedy: 'Subtract the mean over the completions of one prompt.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Rewards and advantages of one step, group by group.',
+      proofs: ['log only'],
+      needs: ['advantages/mean', 'reward'],
+      test(log): Outcome<{ entries: number; mean: number; off?: number }> {
+        const [means, deviations, rewards] = ['advantages/mean', 'advantages/std', 'reward'].map((name) =>
+          log.column(name),
+        ) as [Float64Array, Float64Array, Float64Array];
+        const judged = [...means.keys()].filter(
+          (i) => Math.abs(rewards[i]!) > 1e-3 && !Number.isNaN(means[i]!),
+        );
+        if (judged.length < 8) return notApplicable('8 entries with a reward other than 0');
+        const raw = judged.filter((i) => Math.abs(means[i]! / rewards[i]! - 1) < 0.02).length;
+        const measured = { entries: judged.length, mean: median(judged.map((i) => means[i]!)) };
+        if (raw > 0.9 * judged.length) return warn(measured);
+        const scaled = judged.filter((i) => deviations[i]! > 0).map((i) => means[i]! / deviations[i]!);
+        if (scaled.length < 8) return notApplicable('8 entries with the deviation of the advantages');
+        const off = Math.abs(median(scaled));
+        if (off <= A_LITTLE_OFF) return pass({ ...measured, off });
+        return off > OFF_CENTRE ? warn({ ...measured, off }) : inform({ ...measured, off });
+      },
+      says: (m) =>
+        m.off !== undefined
+          ? say`The advantages have a mean of ${m.mean}, ${m.off} of their deviations away from 0: they are not centred in each group.`
+          : say`The mean of the advantages is the mean of the rewards in ${m.entries} entries: nothing is subtracted from the rewards.`,
     }),
   ],
 };

@@ -107,3 +107,30 @@ testStepCheck('B40.old', [
   },
   { name: 'sequence ratios, where tokens’ are declared', plant: sequences, verdict: 'fail' },
 ]);
+
+testLogCheck('B40.still', [
+  {
+    name: 'a ratio of 1 with several updates',
+    metrics: { 'ratio/mean': times(9, 1) },
+    declared: { updatesPerRollout: 4 },
+    verdict: 'warn',
+  },
+  { name: 'a ratio of 1 of unknown updates', metrics: { 'ratio/mean': times(9, 1) }, verdict: 'inform' },
+  {
+    name: 'a ratio of 1 with one update',
+    metrics: { 'ratio/mean': times(9, 1) },
+    declared: { updatesPerRollout: 1 },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a mean of 1 and a largest ratio above it',
+    metrics: { 'ratio/mean': times(9, 1), 'ratio/max': times(9, 1.3) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a ratio with two decimals',
+    metrics: { 'ratio/mean': times(9, 1) },
+    series: { decimals: { 'ratio/mean': 2 } },
+    verdict: 'not applicable',
+  },
+]);

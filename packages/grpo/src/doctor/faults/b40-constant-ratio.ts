@@ -138,6 +138,42 @@ export const b40: Fault = {
       says: (m) =>
         say`Nothing was clipped in ${m.entries} entries, although each rollout is used for ${m.updates} updates: the ratio seems to stay 1.`,
     }),
+    logCheck({
+      code: 'B40.still',
+      title: 'The ratio moves where rollouts are reused',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 6,
+      rank: 10,
+      threshold:
+        'the mean or the largest ratio differs from 1 by more than 1e-6 in some of 8 entries or more; informs if the number of updates from a rollout is not declared; not applicable with one update',
+      sources: ['huggingface/trl#3120', 'huggingface/trl#2769'],
+      why: 'With one update per rollout the ratio is 1, and clipping never acts.',
+      remedy:
+        'If each rollout has several updates, compute the old log-probs once, before the first; else nothing.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The ratios of a second update from one rollout: all exactly 1 prove it.',
+      proofs: [],
+      needs: ['ratio/mean'],
+      test(log): Outcome<{ entries: number; updates?: number }> {
+        const { updatesPerRollout: updates } = log.declared;
+        if (updates === 1) return notApplicable('several updates per rollout');
+        if ((log.series.decimals?.['ratio/mean'] ?? 9) < 4)
+          return notApplicable('ratio/mean with four decimals');
+        const ratios = ['ratio/mean', 'ratio/max', 'ratio/min'].flatMap((name) =>
+          withoutNaN(log.column(name)),
+        );
+        const entries = withoutNaN(log.column('ratio/mean')).length;
+        if (entries < 8) return notApplicable('8 entries');
+        const measured = { entries, ...(updates !== undefined && { updates }) };
+        if (ratios.some((ratio) => Math.abs(ratio - 1) > 1e-6)) return pass(measured);
+        return updates === undefined ? inform(measured) : warn(measured);
+      },
+      says: (m) =>
+        m.updates !== undefined
+          ? say`The ratio is exactly 1 in all ${m.entries} entries, although each rollout is used for ${m.updates} updates: the old log-probs are those of the policy that is trained.`
+          : say`The ratio is exactly 1 in all ${m.entries} entries. That is right with one update from each rollout; with several, the old log-probs are computed again in each, and nothing is ever clipped.`,
+    }),
   ],
 };
 

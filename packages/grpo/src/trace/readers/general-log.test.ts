@@ -135,6 +135,23 @@ describe('lines of names and numbers', () => {
     expect(column(await readText('a.jsonl', lines(rows)), 'reward')).toEqual([0.25, 0.5]);
   });
 
+  it('are shares only up to 1, and completions that ended are the others of those that were cut', async () => {
+    const rows = [1, 2].map((it) => ({
+      it,
+      R: 0.5,
+      kl: 0.1,
+      dead_groups: 2 * it,
+      eos_rate: 1 - it / 4,
+      ratio_max: 2,
+    }));
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+    expect(column(reading, 'frac_reward_zero_std')).toEqual([undefined, undefined]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([0.25, 0.5]);
+    expect(column(reading, 'ratio/max')).toEqual([2, 2]);
+  });
+
   it('count episodes, and fractions without a name', async () => {
     const episodes = await readText(
       'a.log',

@@ -125,6 +125,17 @@ export function coverage(
     : `${judged}, ${open.size} were not (no passes): ${parts.join('; ')}.`;
 }
 
+/** As many names are listed; the others are counted. */
+const MOST_UNREAD = 8;
+
+/** The metrics that no check reads, so that nobody takes them for judged. */
+export function unreadNote(unread: readonly string[]): string[] {
+  if (unread.length === 0) return [];
+  const more = unread.length > MOST_UNREAD ? ` and ${unread.length - MOST_UNREAD} more` : '';
+  const names = unread.slice(0, MOST_UNREAD).map((name) => printable(name, 60));
+  return [`No check reads ${names.join(', ')}${more}.`];
+}
+
 /** The names that most lists have, with how many do. */
 function mostOf(lists: readonly (readonly string[])[]): string {
   const counts = new Map<string, number>();

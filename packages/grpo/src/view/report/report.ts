@@ -17,6 +17,7 @@ import {
   sourcesOf,
   stepsOf,
   summaryOf,
+  unreadNote,
 } from './examined.js';
 
 /** A finding, its check, and all that is said of it. */
@@ -64,7 +65,7 @@ export interface Report {
 
 /** Puts a diagnosis into words. */
 export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks: readonly Check[]): Report {
-  const { findings, judgements, course } = diagnosis;
+  const { findings, judgements, course, unread } = diagnosis;
   const { cause, sign, follows, 'may follow': mayFollow, besides, 'to know': toKnow } = arrange(findings);
   const isWorth = course !== undefined && (course.learnt || course.isHigh);
   const item = (finding: Finding) => itemOf(finding, checks, isWorth);
@@ -87,7 +88,10 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
       ...section('This is also wrong', besides, false),
       ...section('For information', toKnow, true),
     ],
-    notes: [...(judged ? [coverage(examined, judgements, checks)] : []), ...notesOf(examined)],
+    notes: [
+      ...(judged ? [coverage(examined, judgements, checks), ...unreadNote(unread)] : []),
+      ...notesOf(examined),
+    ],
   };
 }
 

@@ -52,7 +52,7 @@ describe('a phase log of rookworld', () => {
       reward_failures: 1,
       kl: 11,
       entropy: 2,
-      mean_logprob: -6,
+      'logprobs/mean': -6,
       sequence_logprob: -401.5,
       sequence_logprob_reference: -40,
       grad_norm: 10.5,

@@ -156,7 +156,7 @@ export class Rookworld implements LogFormat {
       this.#of(this.#step, line).totals.at(-1)?.set(TEXT.exec(text)![1]!, this.#total);
       this.#total = undefined;
     } else if (terms) {
-      this.#sum(line, 'mean_logprob', terms[2]);
+      this.#sum(line, 'logprobs/mean', terms[2]);
       this.#sum(line, 'kl', terms[3]);
       this.#sum(line, 'entropy', terms[4]);
     } else {

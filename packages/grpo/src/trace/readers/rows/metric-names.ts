@@ -17,6 +17,7 @@ const NAMES = {
     'ep_rew',
     'reward_score',
     'reward_scores',
+    'r',
   ],
   reward_std: [
     'reward_std',
@@ -102,6 +103,21 @@ const NAMES = {
     'truncated',
     'response_length_clip_ratio',
   ],
+  'completions/ended_ratio': [
+    'eos_rate',
+    'eos_frac',
+    'eos_ratio',
+    'frac_eos',
+    'has_eos',
+    'finished',
+    'finished_ratio',
+    'frac_finished',
+    'finish_rate',
+    'ended',
+    'terminated_ratio',
+    'terminated_frac',
+    'frac_terminated',
+  ],
   'clip_ratio/region_mean': [
     'clip_frac',
     'clipfrac',
@@ -121,7 +137,21 @@ const NAMES = {
     'zero_advantage_frac',
     'flat_groups',
     'frac_flat_groups',
+    'frac_flat',
+    'flat_frac',
+    'zero_std',
+    'zero_var',
+    'frac_zero_var',
+    'zero_var_frac',
+    'dead_groups',
+    'frac_dead_groups',
+    'dead_frac',
+    'frac_dead',
+    'degenerate_groups',
+    'frac_degenerate',
+    'no_signal_frac',
   ],
+  'advantages/mean': ['advantage', 'advantages', 'adv'],
   'advantages/std': [
     'advantage_std',
     'advantages_std',
@@ -129,6 +159,37 @@ const NAMES = {
     'std_advantage',
     'std_advantages',
     'std_adv',
+  ],
+  'ratio/mean': ['ratio', 'ratios', 'importance_ratio', 'prob_ratio', 'policy_ratio', 'is_ratio'],
+  'ratio/max': ['ratio_max', 'max_ratio'],
+  'ratio/min': ['ratio_min', 'min_ratio'],
+  'logprobs/mean': [
+    'logp',
+    'logps',
+    'logprob',
+    'logprobs',
+    'log_prob',
+    'log_probs',
+    'policy_logp',
+    'policy_logprob',
+    'policy_log_prob',
+    'policy_logprobs',
+    'policy_log_probs',
+    'new_logp',
+    'new_logprob',
+    'new_logprobs',
+    'new_log_probs',
+  ],
+  'loss/tokens': [
+    'loss_tokens',
+    'tokens_in_loss',
+    'toks_in_loss',
+    'n_loss_tokens',
+    'num_loss_tokens',
+    'mask_sum',
+    'loss_mask_sum',
+    'trained_tokens',
+    'tokens_trained',
   ],
   'sampling/kl': ['generation_kl_error', 'gen_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
   epoch: ['epoch', 'ep_frac'],
@@ -142,6 +203,17 @@ const byWords = new Map<string, CommonName>(
     others.map((other) => [other, name as CommonName] as const),
   ),
 );
+
+/** Metrics that are shares of all completions, groups or tokens. */
+const SHARES: ReadonlySet<string> = new Set<CommonName>([
+  'completions/clipped_ratio',
+  'completions/ended_ratio',
+  'clip_ratio/region_mean',
+  'frac_reward_zero_std',
+]);
+
+/** Whether a number can be the metric's: a count of completions or groups is no share of them. */
+export const canBe = (common: string, value: number): boolean => !SHARES.has(common) || !(value > 1);
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
@@ -174,9 +246,10 @@ function find(name: string): string | undefined {
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
+  const whole = byWords.get(words.join('_'));
+  if (whole !== undefined) return whole;
   if (words.some((word) => OTHER.test(word))) return undefined;
-  const telling = words.filter((word) => !PLAIN.test(word));
-  const common = byWords.get(words.join('_')) ?? byWords.get(telling.join('_'));
+  const common = byWords.get(words.filter((word) => !PLAIN.test(word)).join('_'));
   if (common !== undefined) return common;
   const [, listed, suffixed] = BY_FUNCTION.exec(name) ?? [];
   const byFunction = (listed ?? suffixed)?.trim();

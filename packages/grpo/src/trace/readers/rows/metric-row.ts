@@ -15,6 +15,7 @@ const STEP_NAMES = [
   'current_steps',
   'iteration',
   'iter',
+  'it',
   'update',
   'episode',
   'progress/batch',

@@ -1,5 +1,5 @@
 import type { Producer } from '../producers/index.js';
-import { commonName } from '../rows/metric-names.js';
+import { canBe, commonName } from '../rows/metric-names.js';
 
 /** TRL's name, and a factor where the unit differs. */
 type Target = readonly [name: string, factor: number];
@@ -18,8 +18,13 @@ export function renamingOf(
   entries: readonly { values: Readonly<Record<string, number>> }[],
 ): Renaming {
   const counts = new Map<string, number>();
-  for (const { values } of entries)
-    for (const name of Object.keys(values)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const largest = new Map<string, number>();
+  for (const { values } of entries) {
+    for (const [name, value] of Object.entries(values)) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      if (!(value <= largest.get(name)!)) largest.set(name, value);
+    }
+  }
   const byProducer = (name: string): Target => {
     const own = Object.hasOwn(names, name) ? names[name]! : undefined;
     const family = patterns.find(([pattern]) => pattern.test(name));
@@ -37,6 +42,7 @@ export function renamingOf(
   for (const [name, [target, factor]] of known) {
     const common = Object.hasOwn(names, name) ? undefined : commonName(target);
     if (common === undefined || (common === target && target !== name)) continue;
+    if (common !== name && !canBe(common, largest.get(name)!)) continue;
     if (targets.has(common)) {
       // A rarer number under TRL's own name is another one.
       if (common === name) known.set(name, [`${name} (rare)`, 1]);

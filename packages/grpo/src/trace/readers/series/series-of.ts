@@ -51,6 +51,11 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
     const renamed = renaming.rename(values);
     producer.derive?.(renamed);
+    const { 'completions/ended_ratio': ended } = renamed;
+    if (ended !== undefined) {
+      delete renamed['completions/ended_ratio'];
+      renamed['completions/clipped_ratio'] ??= 1 - ended;
+    }
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
