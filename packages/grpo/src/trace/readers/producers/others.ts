@@ -1,4 +1,5 @@
 import { meanOf, type Producer } from './producer.js';
+import { rewardDeviation } from './trl.js';
 
 /** The assignment of CS336: keys of its own under `train/` and `eval/`. */
 export const cs336: Producer = {
@@ -123,4 +124,5 @@ export const unknown: Producer = {
     [/^eval\/(.+)$/, 'eval_$1'],
   ],
   averages: false,
+  meaning: rewardDeviation,
 };

@@ -15,14 +15,19 @@ const patterns: Producer['patterns'] = [
 const names = { completion_length: 'completions/mean_length' } as const;
 
 const OF_GRPO =
-  /^(train\/)?(reward_std|frac_reward_zero_std|completion_length|completions\/\w+|rewards\/.+|clip_ratio.*)$/;
+  /^(train\/)?(frac_reward_zero_std|completion_length|completions\/\w+|rewards\/.+|clip_ratio.*)$/;
+/** A script may write the first; the Trainer adds one of the others. */
+const [DEVIATION, OF_TRAINER] = [/^(train\/)?reward_std$/, /^(train\/)?(epoch|num_tokens)$/];
 
 const OF_TRL = ['num_tokens', 'frac_reward_zero_std', 'completions/mean_terminated_length'];
 
 /** TRL's GRPOTrainer. */
 export const trl: Producer = {
   name: 'TRL',
-  wrote: (all) => [...all].some((name) => OF_GRPO.test(name)),
+  wrote: (all) => {
+    const has = (pattern: RegExp) => [...all].some((name) => pattern.test(name));
+    return has(OF_GRPO) || (has(DEVIATION) && has(OF_TRAINER));
+  },
   names,
   patterns,
   averages: true,
@@ -67,7 +72,7 @@ const same = (a: number, b: number) => Math.abs(a - b) <= 1e-3 * Math.max(1e-3, 
  * tell which: equal rewards in every group make the former 0, and the deviation of a single reward of weight 1 over
  * the batch is logged beside it.
  */
-function rewardDeviation(entries: Entries): Partial<MetricSeries> {
+export function rewardDeviation(entries: Entries): Partial<MetricSeries> {
   let [batch, groups] = [0, 0];
   for (const { values } of entries) {
     const { reward, reward_std: deviation, frac_reward_zero_std: flat } = values;
