@@ -47,9 +47,9 @@ describe('help', () => {
 
       doctor
         doctor.every=50                 Steps between audits, which compute a few completions again by an
-                                        independent plain path, beside those of the first two steps,
-                                        before a checkpoint and after a resume: 0 = no audits [whole
-                                        number >= 0]
+                                        independent plain path, beside those of the first two steps, after
+                                        a resume and before a checkpoint, if it is by the clock only while
+                                        they take a tenth of the time: 0 = no audits [whole number >= 0]
         doctor.onFinding=warn           Every step is checked. warn = a failed check stops the run in the
                                         first two steps, a failed audit at any step, and other findings
                                         are reported; stop = every failure stops it; off = no checks; or

@@ -125,7 +125,10 @@ describe('an open run', () => {
 
 describe('the steps of a session', () => {
   /** A run whose steps do nothing: its evaluations and checkpoints. */
-  async function course(settings: string[], { steps = 5, stopAfter = 0, stopInEvaluation = -1 } = {}) {
+  async function course(
+    settings: string[],
+    { steps = 5, stopAfter = 0, stopInEvaluation = -1, auditSeconds = 0 } = {},
+  ) {
     const output = join(tempFolder(), 'run');
     const interrupt = new AbortController();
     const evaluations: number[] = [];
@@ -146,22 +149,24 @@ describe('the steps of a session', () => {
       },
     });
     const saved: number[] = [];
-    const end = await runSteps(session, steps, async (index) => {
+    const audited: number[] = [];
+    const end = await runSteps(session, steps, async (index, { isSaved }) => {
+      if (isSaved) audited.push(index + 1);
       for (let step = 1; step <= index; step++) {
         if (!saved.includes(step) && existsSync(join(output, 'checkpoints', `step-${step}`)))
           saved.push(step);
       }
       if (index + 1 === stopAfter) interrupt.abort();
-      return { metrics: { step: index + 1, step_tokens: 1 }, seconds: {} };
+      return { metrics: { step: index + 1, step_tokens: 1 }, seconds: { audit: auditSeconds } };
     });
     for (let step = 1; step <= steps; step++) {
       if (!saved.includes(step) && existsSync(join(output, 'checkpoints', `step-${step}`))) saved.push(step);
     }
-    return { end, evaluations, rows, saved, savedAtEvaluation };
+    return { end, evaluations, rows, saved, audited, savedAtEvaluation };
   }
 
   it('are evaluated before and after, and saved at the end', async () => {
-    const { end, savedAtEvaluation: _, ...rest } = await course([]);
+    const { end, savedAtEvaluation: _, audited, ...rest } = await course([]);
     expect(rest).toEqual({ evaluations: [0, 5], rows: [1, 2, 3, 4, 5], saved: [5] });
     expect(end.interrupted).toBe(false);
   });
@@ -177,7 +182,7 @@ describe('the steps of a session', () => {
   });
 
   it('end after the one in which the run is interrupted, which is saved', async () => {
-    const { end, savedAtEvaluation: _, ...rest } = await course(['eval.every=2'], { stopAfter: 3 });
+    const { end, savedAtEvaluation: _, audited, ...rest } = await course(['eval.every=2'], { stopAfter: 3 });
     expect(rest).toEqual({ evaluations: [0, 2], rows: [1, 2, 3], saved: [3] });
     expect(end).toMatchObject({ interrupted: true, before: { problems: 2 }, after: undefined });
   });
@@ -203,5 +208,13 @@ describe('the steps of a session', () => {
     expect(always.saved).toEqual([1, 2, 3]);
     expect((await course(['checkpoint.minutes=1'], { steps: 3 })).saved).toEqual([3]);
     expect((await course(['checkpoint.minutes=0'], { steps: 3 })).saved).toEqual([3]);
+  });
+
+  it('are audited where they are saved; by the clock, while audits take little of the time', async () => {
+    const audited = async (setting: string, auditSeconds: number) =>
+      (await course([setting], { steps: 4, auditSeconds })).audited;
+    expect(await audited('checkpoint.minutes=1e-9', 0)).toEqual([1, 2, 3, 4]);
+    expect(await audited('checkpoint.minutes=1e-9', 1000)).toEqual([1, 4]);
+    expect(await audited('checkpoint.every=2', 1000)).toEqual([2, 4]);
   });
 });

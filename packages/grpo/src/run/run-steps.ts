@@ -29,7 +29,7 @@ export interface RunEnd {
 export interface StepTurn {
   /** Whether the run was begun or resumed with it. */
   isFirst: boolean;
-  /** Whether a checkpoint follows it, or may follow. */
+  /** Whether it is audited since a checkpoint follows it, or may follow. */
   isSaved: boolean;
 }
 
@@ -44,6 +44,9 @@ export interface StepReport {
   /** An error in examining the step, which is whole: it is written and saved before the run ends with the error. */
   failed?: { error: unknown } | undefined;
 }
+
+/** Share of a run's time that audits of the steps before checkpoints by the clock may take: after long sequences one takes as long as a step. */
+const MOST_AUDITED = 0.1;
 
 /** Does one step, counted from 0; it may throw Abandoned while nothing but `progress` has changed. */
 type StepFunction = (index: number, turn: StepTurn) => Promise<StepReport>;
@@ -99,6 +102,8 @@ async function doSteps(
   let after: EvalResult | undefined;
   let stopped: Finding | undefined;
   const begun = progress.step;
+  const startedAt = performance.now();
+  let audited = 0;
   let isSaved = false;
   const isLast = () => progress.step >= steps || reachedReward(run) !== undefined;
   const isInterrupted = () => signal?.aborted === true || stopped !== undefined;
@@ -126,14 +131,20 @@ async function doSteps(
       if (isLast() || isInterrupted()) break;
       const next = progress.step + 1;
       // Decided before the step, which is audited where it is saved.
-      isSaved = next >= steps || saver.isDueAfter(next);
+      const asks = next >= steps ? 'steps' : saver.dueAfter(next);
+      isSaved = asks !== undefined;
       const mayEnd = config.eval.stopAt !== undefined && due(next, config.eval.every);
-      const turn = { isFirst: progress.step === begun, isSaved: isSaved || mayEnd };
       const start = performance.now();
+      const isCheap = audited <= MOST_AUDITED * ((start - startedAt) / 1000);
+      const turn = {
+        isFirst: progress.step === begun,
+        isSaved: asks === 'steps' || mayEnd || (asks === 'clock' && isCheap),
+      };
       const report = await unlessAbandoned(run, `Step ${next}`, () => step(progress.step, turn));
       if (!report) break;
       const { metrics, seconds, rewardSeconds, stop, failed } = report;
       stopped = stop;
+      audited += seconds.audit ?? 0;
       const took = (performance.now() - start) / 1000;
       const judges = takeJudgeReports(run.task.rewards);
       for (const text of judges.alarms) watcher.note?.(text);

@@ -44,15 +44,16 @@ export class Saver implements Disposable {
   }
 
   /**
-   * Whether `checkpoint.every`, or `checkpoint.minutes` if the step takes as long as the one before it, asks for a
-   * checkpoint after a step that is to begin.
+   * What asks for a checkpoint after a step that is to begin: `checkpoint.every`, or `checkpoint.minutes` if the step takes
+   * as long as the one before it.
    *
    * @param step - counted from 1
    */
-  isDueAfter(step: number): boolean {
+  dueAfter(step: number): 'steps' | 'clock' | undefined {
     const { every, minutes } = this.run.config.checkpoint;
+    if (every > 0 && step % every === 0) return 'steps';
     const passed = (performance.now() + this.#stepTook - this.#savedAt) / 60_000;
-    return (every > 0 && step % every === 0) || (minutes > 0 && passed >= minutes);
+    return minutes > 0 && passed >= minutes ? 'clock' : undefined;
   }
 
   /** Saves the last whole step, if it is not saved yet. */

@@ -48,7 +48,7 @@ export const doctorSection = z.strictObject({
   every: count
     .default(50)
     .describe(
-      'Steps between audits, which compute a few completions again by an independent plain path, beside those of the first two steps, before a checkpoint and after a resume: 0 = no audits',
+      'Steps between audits, which compute a few completions again by an independent plain path, beside those of the first two steps, after a resume and before a checkpoint, if it is by the clock only while they take a tenth of the time: 0 = no audits',
     )
     .meta({ unit: 'steps' }),
   onFinding: z
