@@ -152,6 +152,30 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('of one step, as of its micro-batches, are averaged metric by metric', async () => {
+    const rows = [
+      { step: 1, mean_reward: 0, loss_pg: 0.1 },
+      { step: 1, mean_reward: 0.5, loss_pg: 0.2, kl: 0.3 },
+      { step: 1, mean_reward: 1, loss_pg: Number.MAX_VALUE },
+      { step: 2, mean_reward: 0.25, loss_pg: 0.1 },
+    ];
+    const reading = await readText('a.json', JSON.stringify(rows).replace('1.7976931348623157e+308', 'NaN'));
+    expect(column(reading, 'reward')).toEqual([0.5, 0.25]);
+    expect(column(reading, 'policy_loss')).toEqual([Number.NaN, 0.1]);
+    expect(column(reading, 'kl')).toEqual([0.3, undefined]);
+    expect(reading.notes.join()).toContain('2 rows have the step of the row before');
+  });
+
+  it('are the length’s own before a number of tokens, whatever word it has for a completion', async () => {
+    const rows = [1, 2].map((update) => ({
+      update,
+      tokens_generated: 900,
+      response_length_avg: 30,
+      reward: 0.5,
+    }));
+    expect(column(await readText('a.jsonl', lines(rows)), 'completions/mean_length')).toEqual([30, 30]);
+  });
+
   it('count episodes, and fractions without a name', async () => {
     const episodes = await readText(
       'a.log',

@@ -1,208 +1,133 @@
 /** One table of the names under which logs have a metric, whoever wrote them: `mean_reward`, `Avg Response Len`, `approx_kl`. */
 
 /**
- * TRL's name, and what other logs call it. Written in words: lower case, joined by `_`, without those that only say that
- * it is a mean or of the training.
+ * TRL's name, and what other logs call it: in any order, with any of the words that mean the same, with or without those that
+ * only say that it is a mean or of the training.
  */
 const NAMES = {
-  reward: [
-    'reward',
-    'rewards',
-    'return',
-    'returns',
-    'ret',
-    'episode_return',
-    'episode_reward',
-    'rew',
-    'ep_rew',
-    'reward_score',
-    'reward_scores',
-    'r',
-  ],
-  reward_std: [
-    'reward_std',
-    'rewards_std',
-    'std_reward',
-    'rew_std',
-    'std_rewards',
-    'group_reward_std',
-    'reward_sd',
-    'reward_stdev',
-    'ret_std',
-    'return_std',
-    'std_ret',
-    'std_return',
-    'std',
-  ],
+  reward: ['reward', 'episode_reward', 'ep_reward', 'reward_score', 'reward_scores', 'r'],
+  reward_std: ['reward_std', 'std'],
   loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
-  policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_gradient_loss', 'surrogate_loss'],
-  kl: [
-    'kl',
-    'kl_div',
-    'kl_divergence',
-    'approx_kl',
-    'kl_ref',
-    'ref_kl',
-    'reference_kl',
-    'kl_to_ref',
-    'kl_loss',
-    'kld',
-  ],
-  grad_norm: [
-    'grad_norm',
-    'gradient_norm',
-    'gradnorm',
-    'gnorm',
-    'gn',
-    'grad',
-    'grads_norm',
-    'grad_l2',
-    'grad_norm_before_clip',
-  ],
-  entropy: ['entropy', 'token_entropy', 'policy_entropy', 'ent'],
+  policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
+  kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_loss'],
+  grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
+  entropy: ['entropy', 'policy_entropy'],
   learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
   'completions/mean_length': [
-    'completions_length',
     'completion_length',
-    'completion_len',
     'completion_tokens',
-    'response_length',
-    'response_len',
-    'response_lengths',
+    'completion_tokens_sample',
     'glen',
-    'response_tokens',
-    'gen_length',
-    'gen_len',
-    'gen_tokens',
-    'generation_length',
-    'output_length',
-    'output_len',
-    'output_tokens',
-    'resp_len',
-    'comp_len',
-    'generated_tokens',
-    'gen_tokens_sample',
-    'completion_lengths',
-    'lengths',
-    'seq_len',
+    'seq_length',
     'sequence_length',
     'length',
-    'len',
   ],
   'completions/clipped_ratio': [
-    'completions_clipped_ratio',
+    'completion_clip_frac',
+    'completion_clipped_frac',
     'clipped_ratio',
-    'truncated_ratio',
-    'truncation_ratio',
-    'truncation_rate',
-    'truncated_frac',
     'trunc_frac',
-    'frac_truncated',
-    'trunc_rate',
     'trunc',
-    'truncated',
-    'response_length_clip_ratio',
+    'completion_length_clip_frac',
   ],
-  'completions/ended_ratio': [
-    'eos_rate',
-    'eos_frac',
-    'eos_ratio',
-    'frac_eos',
-    'has_eos',
-    'finished',
-    'finished_ratio',
-    'frac_finished',
-    'finish_rate',
-    'ended',
-    'terminated_ratio',
-    'terminated_frac',
-    'frac_terminated',
-  ],
-  'clip_ratio/region_mean': [
-    'clip_frac',
-    'clipfrac',
-    'clip_fraction',
-    'clipped_frac',
-    'clipped_fraction',
-    'pg_clipfrac',
-    'policy_clipfrac',
-    'clip_ratio',
-    'frac_clipped',
-  ],
+  'completions/ended_ratio': ['eos_frac', 'has_eos', 'finished', 'finished_frac', 'ended', 'ended_frac'],
+  'clip_ratio/region_mean': ['clip_frac', 'clipped_frac', 'pg_clip_frac', 'policy_clip_frac'],
   frac_reward_zero_std: [
     'frac_reward_zero_std',
-    'frac_zero_std',
     'zero_std_frac',
-    'zero_std_ratio',
-    'zero_advantage_frac',
-    'flat_groups',
-    'frac_flat_groups',
-    'frac_flat',
-    'flat_frac',
     'zero_std',
-    'zero_var',
-    'frac_zero_var',
+    'zero_adv_frac',
     'zero_var_frac',
+    'zero_var',
+    'flat_groups',
+    'flat_frac',
+    'flat_groups_frac',
     'dead_groups',
-    'frac_dead_groups',
     'dead_frac',
-    'frac_dead',
+    'dead_groups_frac',
     'degenerate_groups',
-    'frac_degenerate',
+    'degenerate_frac',
+    'degenerate_groups_frac',
     'no_signal_frac',
   ],
-  'advantages/mean': ['advantage', 'advantages', 'adv'],
-  'advantages/std': [
-    'advantage_std',
-    'advantages_std',
-    'adv_std',
-    'std_advantage',
-    'std_advantages',
-    'std_adv',
-  ],
+  'advantages/mean': ['adv'],
+  'advantages/std': ['adv_std'],
   'ratio/mean': ['ratio', 'ratios', 'importance_ratio', 'prob_ratio', 'policy_ratio', 'is_ratio'],
-  'ratio/max': ['ratio_max', 'max_ratio'],
-  'ratio/min': ['ratio_min', 'min_ratio'],
-  'logprobs/mean': [
-    'logp',
-    'logps',
-    'logprob',
-    'logprobs',
-    'log_prob',
-    'log_probs',
-    'policy_logp',
-    'policy_logprob',
-    'policy_log_prob',
-    'policy_logprobs',
-    'policy_log_probs',
-    'new_logp',
-    'new_logprob',
-    'new_logprobs',
-    'new_log_probs',
-  ],
+  'ratio/max': ['ratio_max'],
+  'ratio/min': ['ratio_min'],
+  'logprobs/mean': ['logprob', 'policy_logprob', 'new_logprob'],
   'loss/tokens': [
     'loss_tokens',
     'tokens_in_loss',
-    'toks_in_loss',
     'n_loss_tokens',
     'num_loss_tokens',
     'mask_sum',
     'loss_mask_sum',
-    'trained_tokens',
-    'tokens_trained',
   ],
-  'sampling/kl': ['generation_kl_error', 'gen_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
+  'sampling/kl': ['completion_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
   epoch: ['epoch', 'ep_frac'],
 } as const;
+
+/** Words that mean the same in names of metrics, by the one that stands for them. */
+const SYNONYMS = {
+  reward: ['rewards', 'rew', 'return', 'returns', 'ret'],
+  std: ['sd', 'stdev', 'stddev', 'deviation'],
+  var: ['variance'],
+  frac: ['fraction', 'share', 'rate', 'proportion'],
+  completion: [
+    'completions',
+    'response',
+    'responses',
+    'resp',
+    'comp',
+    'generation',
+    'generations',
+    'generated',
+    'gen',
+    'output',
+    'outputs',
+  ],
+  length: ['lengths', 'len', 'lens'],
+  tokens: ['toks'],
+  adv: ['advantage', 'advantages', 'advs'],
+  kl: ['kld'],
+  ref: ['reference'],
+  entropy: ['ent', 'entropies'],
+  grad: ['gradient', 'gradients', 'grads'],
+  grad_norm: ['gradnorm', 'gnorm'],
+  clip_frac: ['clipfrac', 'clipfraction'],
+  trunc: ['truncated', 'truncation'],
+  ended: ['terminated', 'finish'],
+  logprob: ['logprobs', 'logp', 'logps'],
+} as const satisfies Record<string, readonly string[]>;
+
+const synonymOf = new Map<string, string>(
+  Object.entries(SYNONYMS).flatMap(([word, others]) => others.map((other) => [other, word] as const)),
+);
+
+/** One key for all orders and synonyms of some words. */
+function keyOf(words: readonly string[]): string {
+  const joined = words
+    .join('_')
+    .replace(/log_probs?/, 'logprob')
+    .split('_');
+  const plain = joined.flatMap((word) => (synonymOf.get(word) ?? word).split('_'));
+  return plain.sort().join(' ');
+}
 
 /** A metric of TRL that other logs have under other names. */
 export type CommonName = keyof typeof NAMES;
 
-const byWords = new Map<string, CommonName>(
-  Object.entries(NAMES).flatMap(([name, others]) =>
-    others.map((other) => [other, name as CommonName] as const),
-  ),
+const listed = Object.entries(NAMES).flatMap(([common, names]) =>
+  names.map((name) => [name.split('_'), common as CommonName] as const),
 );
+const byWords = new Map<string, CommonName>([
+  // A share is called a ratio as often.
+  ...listed.map(
+    ([words, common]) => [keyOf(words.map((word) => (word === 'frac' ? 'ratio' : word))), common] as const,
+  ),
+  ...listed.map(([words, common]) => [keyOf(words), common] as const),
+]);
 
 /** Metrics that are shares of all completions, groups or tokens. */
 const SHARES: ReadonlySet<string> = new Set<CommonName>([
@@ -217,7 +142,7 @@ export const canBe = (common: string, value: number): boolean => !SHARES.has(com
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw|exact|estimated)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw|exact|estimated|approx|div|divergence)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
@@ -246,17 +171,19 @@ function find(name: string): string | undefined {
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
-  const whole = byWords.get(words.join('_'));
+  const [, below, suffixed] = BY_FUNCTION.exec(name) ?? [];
+  const isOther = words.some((word) => OTHER.test(word));
+  if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
+  const whole = byWords.get(keyOf(words));
   if (whole !== undefined) return whole;
-  if (words.some((word) => OTHER.test(word))) return undefined;
-  const common = byWords.get(words.filter((word) => !PLAIN.test(word)).join('_'));
+  if (isOther) return undefined;
+  const common = byWords.get(keyOf(words.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
-  const [, listed, suffixed] = BY_FUNCTION.exec(name) ?? [];
-  const byFunction = (listed ?? suffixed)?.trim();
-  return byFunction !== undefined && !NOT_A_FUNCTION.test(byFunction)
-    ? `rewards/${byFunction}/mean`
-    : undefined;
+  return suffixed !== undefined && isFunction(suffixed) ? `rewards/${suffixed.trim()}/mean` : undefined;
 }
+
+const isFunction = (name: string): boolean =>
+  !NOT_A_FUNCTION.test(name.trim()) && !wordsOf(name).every((word) => PLAIN.test(word));
 
 /** `Grad. Norm` and `gradNorm` as their words; what stands in brackets is a unit. */
 const wordsOf = (name: string): string[] =>

@@ -28,6 +28,8 @@ export interface CollectedLog {
   lastStep?: number;
   /** Rows that stood in the log once for each rank. */
   repeated: number;
+  /** Rows with the step of the row before and other numbers of the same metrics, as of micro-batches or updates. */
+  averaged: number;
   /** Decimals that metrics are printed with. */
   decimals?: Readonly<Record<string, number>>;
 }
@@ -57,6 +59,9 @@ export class RunCollector {
   #rows = 0;
   #told = 0;
   #repeated = 0;
+  #averaged = 0;
+  /** How many rows of the open entry have a metric. */
+  readonly #times = new Map<string, number>();
   /** Whether the last entry is out of the row that sums up the run. */
   #isLastSummed = false;
   #first: number | undefined;
@@ -141,14 +146,29 @@ export class RunCollector {
     this.#firstRate ??= values.learning_rate;
     this.#firstEpoch ??= values.epoch;
     if (this.#open?.step === at) {
-      Object.assign(this.#open.values, values);
+      this.#average(this.#open.values, values);
       return;
     }
     this.#close();
+    this.#times.clear();
     if (this.#previous !== undefined && at <= this.#previous) this.#restart(at, where);
     this.#open = { step: at, values, ...where };
     this.#total ??= progress?.total;
     if (progress && progress.total === this.#total) this.#bars.set(this.#open, progress.done);
+  }
+
+  /** Adds a row to those of its step: of a metric that both have the mean counts. */
+  #average(entry: Record<string, number>, values: Readonly<Record<string, number>>): void {
+    let differs = false;
+    for (const [name, value] of Object.entries(values)) {
+      const old = entry[name];
+      const times = (this.#times.get(name) ?? 1) + 1;
+      if (old === undefined || !Number.isFinite(value)) entry[name] = value;
+      else if (Number.isFinite(old)) entry[name] = old + (value - old) / times;
+      if (old !== undefined) this.#times.set(name, times);
+      differs ||= old !== undefined && value !== old;
+    }
+    if (differs) this.#averaged++;
   }
 
   /** The run, where `progress` is what its bar showed last. */
@@ -170,6 +190,7 @@ export class RunCollector {
       every: this.#train.every,
       restarts: this.#restarts,
       repeated: this.#repeated,
+      averaged: this.#averaged,
       ...(stride !== undefined && { stride }),
       ...(this.#lastStep !== undefined && { lastStep: this.#lastStep }),
     };

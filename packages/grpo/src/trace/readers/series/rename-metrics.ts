@@ -32,9 +32,10 @@ export function renamingOf(
     return typeof renamed === 'string' ? [renamed, 1] : renamed;
   };
   // Of several names for one metric the one that stands in most entries counts, TRL's own twice; a producer's is sure.
-  // Beside a raw reward the other is normalised, with a mean of 0.
+  // Beside a raw reward the other is normalised, with a mean of 0; beside a length, tokens may be those of the batch.
+  const preferred = /(^|[/_])raw_rewards?$|len/i;
   const weight = ([name, count]: readonly [string, number]) =>
-    (commonName(name) === name ? 2 : 1) * count + Number(/(^|[/_])raw_rewards?$/.test(name)) / 2;
+    (commonName(name) === name ? 2 : 1) * count + Number(preferred.test(name)) / 2;
   const byCount = [...counts].sort((a, b) => weight(b) - weight(a)).map(([name]) => name);
   const known = new Map(byCount.map((name) => [name, byProducer(name)] as const));
   const targets = new Set([...known].flatMap(([name, [target]]) => (target === name ? [] : [target])));

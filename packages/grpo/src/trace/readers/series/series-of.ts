@@ -126,7 +126,7 @@ function notesOf(
   const reached = entries.at(-1)?.step ?? 0;
   if (lastStep !== undefined && reached + (stepsPerEntry ?? 1) <= lastStep)
     notes.push(`It ends at step ${reached} of ${lastStep}.`);
-  const { counted, every, restarts, repeated, rows } = collected;
+  const { counted, every, restarts, repeated, averaged, rows } = collected;
   if (counted && stepsPerEntry === undefined)
     notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
@@ -136,6 +136,10 @@ function notesOf(
   }
   if (repeated > 0)
     notes.push(`${repeated} rows repeat the one before, as several ranks print them: each is counted once.`);
+  if (averaged > 0)
+    notes.push(
+      `${averaged} rows have the step of the row before: of a metric that both have the mean is taken.`,
+    );
   const [first] = restarts;
   if (first) {
     const where = first.line === undefined ? '' : ` (line ${first.line})`;
