@@ -152,6 +152,22 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('stand a line each below the bar of the run, whatever other bars are there', async () => {
+    const block = (step: number) =>
+      `  1%|1   | ${step}/900 [01:29<67:59, 8s/it]\nMap:  50%|##  | 7/14 [00:00<00:00, 9 examples/s]\nReward Metrics:\n   rewards/format/mean: 0.${step}\n   reward: 0.5\n   reward_std: 0.2\n`;
+    const reading = await readText('a.log', block(10) + block(20));
+    expect(steps(reading)).toEqual([10, 20]);
+    expect(column(reading, 'rewards/format/mean')).toEqual([0.1, 0.2]);
+  });
+
+  it('may have remarks of names and numbers behind them', async () => {
+    const line = (step: number) =>
+      `step ${step} | loss 0.1886 | R +0.${step} (fmt=0.9) | KL 0.0026 (max 2)\n`;
+    const reading = await readText('a.log', line(1) + line(2));
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'kl')).toEqual([0.0026, 0.0026]);
+  });
+
   it('of one step, as of its micro-batches, are averaged metric by metric', async () => {
     const rows = [
       { step: 1, mean_reward: 0, loss_pg: 0.1 },

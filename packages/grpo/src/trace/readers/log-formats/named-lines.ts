@@ -46,6 +46,8 @@ export class NamedLines implements LogFormat {
   readonly #bars = new Map<string, { before: number; done: number }>();
   /** Whether metrics stand at something that is shorter than an epoch. */
   #hasSteps = false;
+  /** Whether a line told its step by words. */
+  #hasHeads = false;
   hints: Hints = {};
 
   kind(): string {
@@ -70,7 +72,11 @@ export class NamedLines implements LogFormat {
     // What sums up an epoch is no step.
     if (head?.unit === 'epoch' && this.#hasSteps && isMean) return;
     this.#hasSteps ||= head !== undefined && head.unit !== 'epoch' && telling.length > 0;
-    if (head && (telling.length > 0 || (!bar && head.step > (this.#block?.head?.step ?? -1)))) {
+    const isAlone = telling.length === 0;
+    // The bar of the run, which has no words, may be all that tells the step; others are of what is done within one.
+    const opens = bar ? bar[1]!.trim() === '' && !this.#hasHeads : head !== undefined;
+    if (head && !bar) this.#hasHeads = true;
+    if (head && (!isAlone || (opens && head.step > (this.#block?.head?.step ?? -1)))) {
       if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
         this.#open(head, line);
       if (telling.length > 0) this.#add(numbers, epoch, true);

@@ -65,6 +65,8 @@ const LIST = new RegExp(
 
 /** A remark in brackets after a number: `0.42 (max 1.0)`. */
 const REMARK = /(?<=\d)\s*\([^()]*\)/g;
+/** Half a bracket, left where a pair inside was taken out: `R 0.2 (fmt=1)`. */
+const HALF_BRACKET = /^\s*[)\]]|[([]\s*$/g;
 /** Signs before the first name: `: `, `[071] `, `• `. */
 const MARK = /^\s*(?::|\[\d+\]|[•*▶-](?=\s))/;
 
@@ -98,7 +100,7 @@ export function namedLine(text: string): NamedLine {
     },
   );
   for (const segment of left.replace(REMARK, '').split(/[|,;\t]| - /))
-    addAll(numbers, segment.replace(MARK, '').trimEnd());
+    addAll(numbers, segment.replace(HALF_BRACKET, '').replace(MARK, '').trimEnd());
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
 }
 
