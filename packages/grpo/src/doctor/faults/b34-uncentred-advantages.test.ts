@@ -60,8 +60,13 @@ testLogCheck('B34.log', [
   { name: 'a mean over tokens, where right answers are long', metrics: offBy(0.3), verdict: 'inform' },
   { name: 'means of both signs', metrics: offBy(1e-8), verdict: 'pass' },
   {
-    name: 'a mean without a deviation',
-    metrics: { ...offBy(0.4), 'advantages/std': [] },
-    verdict: 'not applicable',
+    name: 'a mean above 0 without a deviation',
+    metrics: { ...offBy(1.5), 'advantages/std': [] },
+    verdict: 'warn',
+  },
+  {
+    name: 'a mean above 0 of rewards that differ widely, without a deviation',
+    metrics: { ...offBy(1.5), 'advantages/std': [], reward_std: times(12, 9) },
+    verdict: 'pass',
   },
 ]);

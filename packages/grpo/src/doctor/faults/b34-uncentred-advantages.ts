@@ -105,9 +105,12 @@ export const b34: Fault = {
       proofs: ['log only'],
       needs: ['advantages/mean', 'reward'],
       test(log): Outcome<{ entries: number; mean: number; off?: number }> {
-        const [means, deviations, rewards] = ['advantages/mean', 'advantages/std', 'reward'].map((name) =>
-          log.column(name),
-        ) as [Float64Array, Float64Array, Float64Array];
+        const [means, deviations, rewards, spread] = [
+          'advantages/mean',
+          'advantages/std',
+          'reward',
+          'reward_std',
+        ].map((name) => log.column(name)) as [Float64Array, Float64Array, Float64Array, Float64Array];
         const judged = [...means.keys()].filter(
           (i) => Math.abs(rewards[i]!) > 1e-3 && !Number.isNaN(means[i]!),
         );
@@ -115,8 +118,8 @@ export const b34: Fault = {
         const raw = judged.filter((i) => Math.abs(means[i]! / rewards[i]! - 1) < 0.02).length;
         const measured = { entries: judged.length, mean: median(judged.map((i) => means[i]!)) };
         if (raw > 0.9 * judged.length) return warn(measured);
-        const scaled = judged.filter((i) => deviations[i]! > 0).map((i) => means[i]! / deviations[i]!);
-        if (scaled.length < 8) return notApplicable('8 entries with the deviation of the advantages');
+        // Without their deviation: advantages have one of at most 1, or that of the rewards.
+        const scaled = judged.map((i) => means[i]! / (deviations[i]! || Math.max(1, spread[i]! || 0)));
         const off = Math.abs(median(scaled));
         if (off <= A_LITTLE_OFF) return pass({ ...measured, off });
         return off > OFF_CENTRE ? warn({ ...measured, off }) : inform({ ...measured, off });

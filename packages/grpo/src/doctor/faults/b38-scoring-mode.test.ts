@@ -124,3 +124,12 @@ testStepCheck('B38.policy', [
   { name: 'a later step', into: { step: 5 }, plant: off(0.5), verdict: 'not applicable' },
   { name: 'masked completions', plant: maskedGarbage, verdict: 'pass' },
 ]);
+
+testLogCheck('B38.first', [
+  { name: 'ratios of a first update', metrics: { 'ratio/first': times(12, 1) }, verdict: 'pass' },
+  {
+    name: 'ratios of two scorings with dropout',
+    metrics: { 'ratio/first': times(12, (i) => 0.97 + (i % 4) / 50) },
+    verdict: 'warn',
+  },
+]);

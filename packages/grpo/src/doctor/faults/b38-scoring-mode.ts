@@ -241,6 +241,33 @@ export const b38: Fault = {
       says: (m) =>
         say`The KL is ${m.first} nats per token from the first entry on and ${m.last} at the end: this is no drift. Either policy and reference are scored differently (B38), or the reference is another model (B51).`,
     }),
+    logCheck({
+      code: 'B38.first',
+      title: 'The ratio of the first update is 1',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold: 'a mean ratio of the first update within 0.005 of 1 in at least half of 8 entries or more',
+      sources: ['huggingface/trl#3500'],
+      why: 'Before any update the new log-probs are the old ones.',
+      remedy:
+        'Score old and new log-probs alike: the same weights, mode (dropout off), temperature, mask and token ids.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B54', 'B19'],
+      settles: 'Two scorings of one batch without an update between them: equal unless dropout is on.',
+      proofs: ['log only'],
+      needs: ['ratio/first'],
+      test(log) {
+        const ratios = withoutNaN(log.column('ratio/first'));
+        if (ratios.length < 8) return notApplicable('8 entries');
+        const off = ratios.filter((ratio) => Math.abs(ratio - 1) > 0.005);
+        const measured = { entries: ratios.length, off: off.length, ratio: off[0] ?? 1 };
+        return 2 * off.length > ratios.length ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The ratio of the first update is not 1 in ${m.off} of ${m.entries} entries (${m.ratio} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, temperature, mask, or other weights.`,
+    }),
   ],
 };
 

@@ -322,3 +322,13 @@ testLogCheck('B43.signs', [
     verdict: 'not applicable',
   },
 ]);
+
+testLogCheck('B43.centred', [
+  {
+    name: 'the mean of the advantages',
+    metrics: { reward: times(12, (i) => 3e-8 * ((i % 3) - 1)) },
+    verdict: 'warn',
+  },
+  { name: 'rewards around 0', metrics: { reward: times(12, (i) => ((i % 3) - 1) / 50) }, verdict: 'pass' },
+  { name: 'a task that is never solved', metrics: { reward: times(12, 0) }, verdict: 'pass' },
+]);

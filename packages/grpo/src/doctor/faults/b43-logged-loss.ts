@@ -20,6 +20,9 @@ const MOVED = 1e-3;
 /** What rounding in float32 leaves of terms that cancel each other. */
 const CANCELLED = 1e-6;
 
+/** Size of a mean of advantages, which rounding leaves. */
+const CENTRED = 1e-5;
+
 /** Fewest entries that show what the loss is made of. */
 const FEWEST_PARTS = 8;
 
@@ -311,6 +314,31 @@ export const b43: Fault = {
           ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing${m.names === 'kl' ? ', or the reference is the policy itself, which moves with it' : ''}.`
           : say`${are} no number in any of ${m.entries} entries: it shows nothing, and if the loss has it as a term, the loss is lost, too.`;
       },
+    }),
+    logCheck({
+      code: 'B43.centred',
+      title: 'The logged reward is the reward',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold: `the reward is above ${CENTRED} in absolute value somewhere, or exactly 0 in all of ${FEWEST_PARTS} entries or more`,
+      sources: [],
+      why: 'The mean of the advantages is 0 but for rounding; rewards are not.',
+      remedy: 'Log the mean of the rewards before the mean of each group is subtracted from them.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The rewards of one step beside the logged number.',
+      proofs: ['log only'],
+      needs: ['reward'],
+      test(log) {
+        const rewards = withoutNaN(log.column('reward'));
+        if (rewards.length < FEWEST_PARTS) return notApplicable(`${FEWEST_PARTS} entries`);
+        const most = rewards.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+        const measured = { entries: rewards.length, most };
+        return most > 0 && most <= CENTRED ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The logged reward is 0 but for rounding in all ${m.entries} entries (at most ${m.most}): it is the mean of the advantages, or of rewards from which their mean was subtracted, and does not tell whether the run learns.`,
     }),
   ],
 };

@@ -124,3 +124,24 @@ testLogCheck('B51.early', [
     verdict: 'not applicable',
   },
 ]);
+
+const grows = times(40, (i) => 0.02 + i / 2000);
+const back = (steps: readonly number[]) => grows.map((value, i) => (steps.includes(i + 1) ? 0 : value));
+
+testLogCheck('B51.again', [
+  { name: 'a KL that grows', metrics: { kl: grows }, verdict: 'pass' },
+  {
+    name: 'weights that were loaded again',
+    metrics: { kl: back([15, 30]) },
+    verdict: 'warn',
+    measured: { times: 2, step: 15 },
+  },
+  {
+    name: 'a reference that follows the policy, as declared',
+    metrics: { kl: back([15, 30]) },
+    declared: { kl: { referenceEvery: 15 } },
+    verdict: 'not applicable',
+  },
+  { name: 'the first entries and the last', metrics: { kl: back([1, 2, 40]) }, verdict: 'pass' },
+  { name: 'a KL near 0 throughout', metrics: { kl: times(40, (i) => (i % 2) / 1e4) }, verdict: 'pass' },
+]);

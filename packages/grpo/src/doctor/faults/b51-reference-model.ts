@@ -1,3 +1,4 @@
+import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, klOfStepOne, measuresBefore } from '../log-view.js';
@@ -13,6 +14,9 @@ const TRAVEL = 1e-6;
 
 /** What a run with a teacher lacks. */
 const TO_START = 'a KL to the starting model: this one is to a teacher';
+
+/** Share of the KL around it that an entry falls to, and the KL from which that shows: a log may have four decimals. */
+const [FALLEN_TO, ENOUGH_KL] = [0.02, 5e-3];
 
 export const b51: Fault = {
   code: 'B51',
@@ -133,6 +137,8 @@ export const b51: Fault = {
       needs: ['kl', 'learning_rate'],
       test(log) {
         if (klOfStepOne(log)) return notApplicable('a first entry of several steps');
+        if (!measuresBefore(log))
+          return notApplicable('a trainer that is known to make one update of a step that it logs');
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
         const [first] = log.series.entries.filter(({ values }) => Number.isFinite(values.kl));
         const { stepsPerEntry } = log.series;
@@ -151,6 +157,40 @@ export const b51: Fault = {
       },
       says: (m) =>
         say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} ${m.steps === 1 ? 'step' : 'steps'} at a learning rate of ${m.rate} or less, which cannot move the policy that far${Number.isFinite(m.end) ? say` (${m.end} at the end)` : ''}: the reference is not the model that training started from, or the two are scored differently.`,
+    }),
+    logCheck({
+      code: 'B51.again',
+      title: 'The KL does not fall back to 0',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 3,
+      rank: 7,
+      threshold: `no entry with a KL of at most ${100 * FALLEN_TO} % of the median of the three before it and of the five after it, that median above ${ENOUGH_KL} nat; a single entry is not judged before the fifth; not applicable where the reference is declared to follow the policy`,
+      sources: [],
+      why: 'A policy does not come back to the reference in one step by itself.',
+      remedy:
+        'Look for what loads weights or an adapter in the loop, and for what copies the policy into the reference. Nothing, if the reference is meant to follow.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'A checksum of both models’ weights before and after that step.',
+      proofs: ['log only'],
+      needs: ['kl'],
+      test(log) {
+        if (log.declared.kl?.referenceEvery) return notApplicable('a reference that stays');
+        const entries = log.series.entries.filter(({ values }) => Number.isFinite(values.kl));
+        const kl = entries.map(({ values }) => values.kl!);
+        if (kl.length < 10) return notApplicable('10 entries');
+        const fallen = entries.flatMap(({ step }, i) => {
+          if (i < 4 || i + 1 >= kl.length) return [];
+          const usual = Math.min(median(kl.slice(i - 3, i)), median(kl.slice(i + 1, i + 6)));
+          return usual > ENOUGH_KL && Math.abs(kl[i]!) <= FALLEN_TO * usual
+            ? [{ step, text: 'kl', values: { value: kl[i]! } }]
+            : [];
+        });
+        const measured = { entries: kl.length, times: fallen.length, step: fallen[0]?.step ?? 0 };
+        return fallen.length > 0 ? warn(measured, fallen) : pass(measured);
+      },
+      says: (m) =>
+        say`The KL falls back to 0 at step ${m.step}${m.times > 1 ? say` and ${m.times - 1} times more` : ''}, and grows again: either the policy was loaded from its first weights, and what it had learnt is lost, or the reference was replaced by the policy.`,
     }),
   ],
 };

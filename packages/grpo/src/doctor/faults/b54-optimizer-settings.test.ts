@@ -1,4 +1,6 @@
+import { expect, it } from 'vitest';
 import { testLogCheck, times } from '../planted.test.helper.js';
+import { registry } from '../registry.js';
 
 const gap = Number.NaN;
 
@@ -106,3 +108,9 @@ testLogCheck('B54.entropy', [
   },
   { name: 'falls', metrics: { entropy: times(20, (i) => 1 - i / 30) }, verdict: 'pass' },
 ]);
+
+it('swapped bounds are told of where every token counts as clipped', () => {
+  const { says } = registry.find(({ code }) => code === 'B54.ratio')!;
+  expect(says({ entries: 9, share: 1 })).toContain('swapped');
+  expect(says({ entries: 9, share: 0.6 })).not.toContain('swapped');
+});

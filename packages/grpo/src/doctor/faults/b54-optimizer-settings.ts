@@ -23,6 +23,9 @@ const MOST_AT_ZERO = 5;
 /** Fewest entries whose learning rates show a rise to the end. */
 const RISING = 10;
 
+/** Share of clipped tokens that no policy has: at small steps half of the ratios lie within their bounds. */
+const ALL_CLIPPED = 0.99;
+
 export const b54: Fault = {
   code: 'B54',
   name: 'optimizer settings',
@@ -210,7 +213,9 @@ export const b54: Fault = {
       },
       ranges: () => [{ metric: 'clip_ratio/region_mean', high: OFTEN_CLIPPED }],
       says: (m) =>
-        say`At the end the ratio of ${percent(m.share)} of the tokens is clipped: the policy is far from the one that it is compared with, ${m.share > MOSTLY_CLIPPED ? 'and most tokens teach nothing' : 'or its log-probs are computed otherwise than those'}.`,
+        m.share > ALL_CLIPPED
+          ? 'Every token counts as clipped, which no policy does: the bounds are swapped, or the ratio is compared with something else. A clamp of swapped bounds is a constant, without a gradient.'
+          : say`At the end the ratio of ${percent(m.share)} of the tokens is clipped: the policy is far from the one that it is compared with, ${m.share > MOSTLY_CLIPPED ? 'and most tokens teach nothing' : 'or its log-probs are computed otherwise than those'}.`,
     }),
     logCheck({
       code: 'B54.clipped',

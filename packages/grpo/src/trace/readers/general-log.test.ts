@@ -152,6 +152,28 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('may be an evaluation’s accuracy, functions of the reward, and settings that never change', async () => {
+    const rows = [1, 2].map((step) => ({
+      step,
+      rew_mean: 0.5,
+      r_format: 0.1 * step,
+      eval_acc: step / 4,
+      updates_per_rollout: 4,
+      temperature: step,
+      H: 0.25,
+    }));
+    const { series, declared } = await readText('a.jsonl', lines(rows));
+    const { values } = series!.entries[1]!;
+    expect(values).toMatchObject({
+      reward: 0.5,
+      'rewards/format/mean': 0.2,
+      eval_reward: 0.5,
+      entropy: 0.25,
+    });
+    expect(declared).toMatchObject({ updatesPerRollout: 4, rollout: {} });
+    expect(declared!.rollout!.temperature).toBeUndefined();
+  });
+
   it('stand a line each below the bar of the run, whatever other bars are there', async () => {
     const block = (step: number) =>
       `  1%|1   | ${step}/900 [01:29<67:59, 8s/it]\nMap:  50%|##  | 7/14 [00:00<00:00, 9 examples/s]\nReward Metrics:\n   rewards/format/mean: 0.${step}\n   reward: 0.5\n   reward_std: 0.2\n`;

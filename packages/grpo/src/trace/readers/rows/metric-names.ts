@@ -11,7 +11,7 @@ const NAMES = {
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
   kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_loss'],
   grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
-  entropy: ['entropy', 'policy_entropy'],
+  entropy: ['entropy', 'policy_entropy', 'h'],
   learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
   'completions/mean_length': [
     'completion_length',
@@ -31,11 +31,13 @@ const NAMES = {
     'completion_length_clip_frac',
   ],
   'completions/ended_ratio': ['eos_frac', 'has_eos', 'finished', 'finished_frac', 'ended', 'ended_frac'],
-  'clip_ratio/region_mean': ['clip_frac', 'clipped_frac', 'pg_clip_frac', 'policy_clip_frac'],
+  'clip_ratio/region_mean': ['clip', 'clip_frac', 'clipped_frac', 'pg_clip_frac', 'policy_clip_frac'],
   frac_reward_zero_std: [
     'frac_reward_zero_std',
     'zero_std_frac',
     'zero_std',
+    'zero_std_groups',
+    'zero_std_groups_frac',
     'zero_adv_frac',
     'zero_var_frac',
     'zero_var',
@@ -50,9 +52,10 @@ const NAMES = {
     'degenerate_groups_frac',
     'no_signal_frac',
   ],
-  'advantages/mean': ['adv'],
+  'advantages/mean': ['adv', 'a'],
   'advantages/std': ['adv_std'],
   'ratio/mean': ['ratio', 'ratios', 'importance_ratio', 'prob_ratio', 'policy_ratio', 'is_ratio'],
+  'ratio/first': ['ratio_first'],
   'ratio/max': ['ratio_max'],
   'ratio/min': ['ratio_min'],
   'logprobs/mean': ['logprob', 'policy_logprob', 'new_logprob'],
@@ -146,10 +149,13 @@ const PLAIN =
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
-/** Of rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`. */
-const BY_FUNCTION = /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?)$/;
+/** Of rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`, `r_format`. */
+const BY_FUNCTION =
+  /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?|(?:r|rew)_(\w+?)(?:_mean)?)$/;
 const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
+/** An evaluation's reward where it is the share of right answers. */
+const ACCURACY = /^(mean[_ ])?(acc|accuracy|pass@?1|success(_rate)?|score)$/i;
 const EVALUATION = /^(?:eval|val|valid|validation|test)[/_ ]+(.+)$/i;
 
 const known = new Map<string, string | undefined>();
@@ -167,11 +173,11 @@ export function commonName(name: string): string | undefined {
 function find(name: string): string | undefined {
   const evaluation = EVALUATION.exec(name)?.[1];
   if (evaluation !== undefined) {
-    const common = find(evaluation);
+    const common = ACCURACY.test(evaluation) ? 'reward' : find(evaluation);
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
-  const [, below, suffixed] = BY_FUNCTION.exec(name) ?? [];
+  const [, below, before, after] = BY_FUNCTION.exec(name) ?? [];
   const isOther = words.some((word) => OTHER.test(word));
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
   const whole = byWords.get(keyOf(words));
@@ -179,11 +185,14 @@ function find(name: string): string | undefined {
   if (isOther) return undefined;
   const common = byWords.get(keyOf(words.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
-  return suffixed !== undefined && isFunction(suffixed) ? `rewards/${suffixed.trim()}/mean` : undefined;
+  const beside = before ?? after;
+  return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
 }
 
 const isFunction = (name: string): boolean =>
-  !NOT_A_FUNCTION.test(name.trim()) && !wordsOf(name).every((word) => PLAIN.test(word));
+  !NOT_A_FUNCTION.test(name.trim()) &&
+  !/[a-z]_std$/.test(name) &&
+  !wordsOf(name).every((word) => PLAIN.test(word));
 
 /** `Grad. Norm` and `gradNorm` as their words; what stands in brackets is a unit. */
 const wordsOf = (name: string): string[] =>

@@ -6,6 +6,7 @@ import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
 import { otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
+import { settingsIn, settingsMeaning } from './settings.js';
 
 /** As much of a long command as is told. */
 const MOST_OF_COMMAND = 300;
@@ -75,7 +76,8 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     ...producer.meaning?.(entries),
     ...hints.meaning,
   };
-  const declared = declaredByBoth(producer.declares?.(entries), hints.declared);
+  const inRows = settingsMeaning(settingsIn(entries)).declared;
+  const declared = declaredByBoth(declaredByBoth(producer.declares?.(entries), inRows), hints.declared);
   const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries, hints.names);
   return {
     series,

@@ -160,8 +160,22 @@ const atLeast0 = (value: number | undefined) => (value === undefined ? undefined
 const oneOf = <T>(choices: readonly T[], value: unknown): T | undefined =>
   choices.find((choice) => choice === value);
 
+/** Settings that scripts log as metrics. */
+const IN_ROWS = ['updates_per_rollout', 'num_generations', 'group_size', 'temperature'];
+
+/** Settings among metrics: numbers of such names that never change. */
+export function settingsIn(entries: MetricSeries['entries']): Record<string, Setting> {
+  const constant = IN_ROWS.flatMap((name) => {
+    const all = new Set(entries.flatMap(({ values }) => values[name] ?? []));
+    return all.size === 1 ? [[name, [...all][0]!] as const] : [];
+  });
+  return Object.fromEntries(constant);
+}
+
 /** Optimizer steps until completions are sampled anew. */
 function updatesPerRollout(number: Reader['number']): number | undefined {
+  const told = number('updates_per_rollout');
+  if (told !== undefined) return Math.max(1, told);
   const iterations = number('num_iterations');
   const accumulated = number('gradient_accumulation_steps');
   if (iterations === undefined || accumulated === undefined) return undefined;
