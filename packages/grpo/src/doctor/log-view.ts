@@ -88,6 +88,12 @@ export const at = (log: LogView, index: number, text: string, value: number): Ev
   values: { value },
 });
 
+/** A metric at the first entry that has it, as evidence of what holds from the start. */
+export function fromTheStart(log: LogView, name: string): Evidence[] {
+  const index = log.column(name).findIndex((value) => !Number.isNaN(value));
+  return [at(log, index, name, log.column(name)[index]!)];
+}
+
 /** Names of the reward functions in a log. */
 export const rewardNames = (log: LogView): string[] => log.names(/^rewards\/.+\/mean$/).map(functionOf);
 

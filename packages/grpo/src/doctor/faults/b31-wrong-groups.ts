@@ -1,6 +1,7 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
+import { fromTheStart } from '../log-view.js';
 import { explanationOf } from '../measures/advantages.js';
 import { loggedSpread } from '../measures/logged-advantages.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
@@ -61,7 +62,7 @@ export const b31: Fault = {
         const spread = loggedSpread(log);
         if (typeof spread === 'string') return notApplicable(spread);
         const { exceeds, isWhite, ...measured } = spread;
-        return exceeds && !isWhite ? warn(measured) : pass(measured);
+        return exceeds && !isWhite ? warn(measured, fromTheStart(log, 'advantages/std')) : pass(measured);
       },
       says: (m) =>
         say`The advantages have a deviation of ${m.deviation}, although ${percent(m.flat)} of the groups have equal rewards and so none: groups that are normalised one by one could have ${m.most} at most. Mean and deviation are taken over other completions than those of one prompt.`,

@@ -3,6 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
+import { fromTheStart } from '../log-view.js';
 import { explanationOf, roundingOf } from '../measures/advantages.js';
 import { asDeclared, BASELINE, isCentred, isEqual, isWhole, WHOLE } from '../measures/group-advantages.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -117,12 +118,15 @@ export const b34: Fault = {
         if (judged.length < 8) return notApplicable('8 entries with a reward other than 0');
         const raw = judged.filter((i) => Math.abs(means[i]! / rewards[i]! - 1) < 0.02).length;
         const measured = { entries: judged.length, mean: median(judged.map((i) => means[i]!)) };
-        if (raw > 0.9 * judged.length) return warn(measured);
+        const evidence = fromTheStart(log, 'advantages/mean');
+        if (raw > 0.9 * judged.length) return warn(measured, evidence);
         // Without their deviation: advantages have one of at most 1, or that of the rewards.
         const scaled = judged.map((i) => means[i]! / (deviations[i]! || Math.max(1, spread[i]! || 0)));
         const off = Math.abs(median(scaled));
         if (off <= A_LITTLE_OFF) return pass({ ...measured, off });
-        return off > OFF_CENTRE ? warn({ ...measured, off }) : inform({ ...measured, off });
+        return off > OFF_CENTRE
+          ? warn({ ...measured, off }, evidence)
+          : inform({ ...measured, off }, evidence);
       },
       says: (m) =>
         m.off !== undefined

@@ -3,7 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { klOfStepOne, type LogView, valuesAt } from '../log-view.js';
+import { fromTheStart, klOfStepOne, type LogView, valuesAt } from '../log-view.js';
 import {
   agreesWithSampler,
   compareFirst,
@@ -263,7 +263,9 @@ export const b38: Fault = {
         if (ratios.length < 8) return notApplicable('8 entries');
         const off = ratios.filter((ratio) => Math.abs(ratio - 1) > 0.005);
         const measured = { entries: ratios.length, off: off.length, ratio: off[0] ?? 1 };
-        return 2 * off.length > ratios.length ? warn(measured) : pass(measured);
+        return 2 * off.length > ratios.length
+          ? warn(measured, fromTheStart(log, 'ratio/first'))
+          : pass(measured);
       },
       says: (m) =>
         say`The ratio of the first update is not 1 in ${m.off} of ${m.entries} entries (${m.ratio} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, temperature, mask, or other weights.`,

@@ -3,6 +3,7 @@ import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { membersOf, scoredRows, updateRows } from '../inputs.js';
+import { fromTheStart } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { ratiosOf } from '../recompute/ratio.js';
@@ -152,6 +153,7 @@ export const b40: Fault = {
       remedy:
         'If each rollout has several updates, compute the old log-probs once, before the first; else nothing.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30', 'B49', 'B61'],
       settles: 'The ratios of a second update from one rollout: all exactly 1 prove it.',
       proofs: [],
       needs: ['ratio/mean'],
@@ -167,7 +169,8 @@ export const b40: Fault = {
         if (entries < 8) return notApplicable('8 entries');
         const measured = { entries, ...(updates !== undefined && { updates }) };
         if (ratios.some((ratio) => Math.abs(ratio - 1) > 1e-6)) return pass(measured);
-        return updates === undefined ? inform(measured) : warn(measured);
+        const evidence = fromTheStart(log, 'ratio/mean');
+        return updates === undefined ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
         m.updates !== undefined

@@ -322,7 +322,7 @@ export const b43: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 1,
-      threshold: `the reward is above ${CENTRED} in absolute value somewhere, or exactly 0 in all of ${FEWEST_PARTS} entries or more`,
+      threshold: `the median of |reward| over ${FEWEST_PARTS} entries or more is above ${CENTRED}, or 0`,
       sources: [],
       why: 'The mean of the advantages is 0 but for rounding; rewards are not.',
       remedy: 'Log the mean of the rewards before the mean of each group is subtracted from them.',
@@ -333,12 +333,12 @@ export const b43: Fault = {
       test(log) {
         const rewards = withoutNaN(log.column('reward'));
         if (rewards.length < FEWEST_PARTS) return notApplicable(`${FEWEST_PARTS} entries`);
-        const most = rewards.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
-        const measured = { entries: rewards.length, most };
-        return most > 0 && most <= CENTRED ? warn(measured) : pass(measured);
+        const usual = median(rewards.map(Math.abs));
+        const measured = { entries: rewards.length, usual };
+        return usual > 0 && usual <= CENTRED ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`The logged reward is 0 but for rounding in all ${m.entries} entries (at most ${m.most}): it is the mean of the advantages, or of rewards from which their mean was subtracted, and does not tell whether the run learns.`,
+        say`The logged reward is 0 but for rounding (${m.usual} in the median of ${m.entries} entries): it is the mean of the advantages, or of rewards from which their mean was subtracted, and does not tell whether the run learns.`,
     }),
   ],
 };
