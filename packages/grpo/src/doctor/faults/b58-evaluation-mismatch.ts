@@ -1,7 +1,9 @@
+import { withoutNaN } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { notApplicable, pass, warn } from '../outcome.js';
+import { say } from '../sentence.js';
 
 export const b58: Fault = {
   code: 'B58',
@@ -30,12 +32,20 @@ export const b58: Fault = {
         const evaluation = slope(log.column('eval_reward'));
         if (evaluation.count < 5) return notApplicable('5 evaluations');
         const training = slope(log.column('reward'));
-        const measured = { evaluations: evaluation.count, trainingT: training.t, evaluationT: evaluation.t };
+        const evaluated = withoutNaN(log.column('eval_reward'));
+        const measured = {
+          evaluations: evaluation.count,
+          trainingT: training.t,
+          evaluationT: evaluation.t,
+          first: evaluated[0]!,
+          last: evaluated.at(-1)!,
+        };
         return training.t > 2 && evaluation.t < (evaluation.count < 10 ? -3 : -2)
           ? warn(measured)
           : pass(measured);
       },
-      says: () => 'The training reward rises while the evaluation falls.',
+      says: (m) =>
+        say`The evaluation goes from ${m.first} to ${m.last} in ${m.evaluations} evaluations and falls, while the training reward rises: what is learnt is not what is evaluated.`,
     }),
   ],
 };

@@ -36,20 +36,15 @@ const NAMES = {
     'frac_reward_zero_std',
     'zero_std_frac',
     'zero_std',
-    'zero_std_groups',
-    'zero_std_groups_frac',
     'zero_adv_frac',
     'zero_var_frac',
     'zero_var',
     'flat_groups',
     'flat_frac',
-    'flat_groups_frac',
     'dead_groups',
     'dead_frac',
-    'dead_groups_frac',
     'degenerate_groups',
     'degenerate_frac',
-    'degenerate_groups_frac',
     'no_signal_frac',
   ],
   'advantages/mean': ['adv', 'a'],
@@ -145,7 +140,7 @@ export const canBe = (common: string, value: number): boolean => !SHARES.has(com
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|group|metrics|rollout|raw|exact|estimated|approx|div|divergence)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
