@@ -125,7 +125,7 @@ export const b11: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B12', 'B46'],
       settles: 'The mask of one completion beside its tokens.',
-      proofs: ['log only'],
+      proofs: [],
       needs: ['loss/tokens', 'completions/mean_length'],
       test(log): Outcome<{ entries: number; tokens: number; length: number; more?: number }> {
         const [tokens, lengths] = pairsOf(log);

@@ -220,7 +220,7 @@ export const b19: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B39', 'B40'],
       settles: 'Log-probs and entropies of one completion, token by token.',
-      proofs: ['log only'],
+      proofs: [],
       needs: ['logprobs/mean', 'entropy'],
       test(log) {
         const [logprobs, entropies, lengths] = ['logprobs/mean', 'entropy', 'completions/mean_length'].map(
@@ -253,7 +253,7 @@ export const b19: Fault = {
         'Take the old log-probs from the model that sampled, at its temperature, in the same mode, over the same tokens as the new ones.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'The ratios of the first update of a step: each is 1.',
-      proofs: ['log only'],
+      proofs: [],
       needs: ['ratio/mean'],
       test(log) {
         const ratios = withoutNaN(log.column('ratio/mean'));

@@ -155,7 +155,7 @@ export const b40: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30', 'B49', 'B61'],
       settles: 'The ratios of a second update from one rollout: all exactly 1 prove it.',
-      proofs: [],
+      proofs: ['log only'],
       needs: ['ratio/mean'],
       test(log): Outcome<{ entries: number; updates?: number }> {
         const { updatesPerRollout: updates } = log.declared;
