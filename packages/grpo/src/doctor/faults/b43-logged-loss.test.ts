@@ -256,6 +256,25 @@ const withPart = (weight: number) => policy.map((value, i) => value + weight * m
 
 testLogCheck('B43.signs', [
   {
+    name: 'a loss at ratio 1 that is a large bonus',
+    metrics: {
+      loss: times(20, (i) => -0.3 * (1 + (i % 5) / 10)),
+      entropy: times(20, (i) => 1 + (i % 5) / 10),
+      'ratio/mean': times(20, 1),
+    },
+    verdict: 'inform',
+    measured: { name: 'bonus', weight: expect.closeTo(0.3) },
+  },
+  {
+    name: 'a loss of another policy than that of ratio 1, without its parts',
+    metrics: {
+      loss: times(20, (i) => -0.3 * (1 + (i % 5) / 10)),
+      entropy: times(20, (i) => 1 + (i % 5) / 10),
+      'ratio/mean': times(20, (i) => 1 + (i % 2) / 100),
+    },
+    verdict: 'not applicable',
+  },
+  {
     name: 'a KL that is subtracted',
     metrics: { loss: withPart(-0.1), policy_loss: policy, kl: metric },
     verdict: 'warn',
@@ -274,7 +293,7 @@ testLogCheck('B43.signs', [
   },
   {
     name: 'an entropy that is subtracted',
-    metrics: { loss: withPart(-0.3), policy_loss: policy, entropy: metric },
+    metrics: { loss: withPart(-0.08), policy_loss: policy, entropy: metric },
     verdict: 'pass',
   },
   {
@@ -291,7 +310,7 @@ testLogCheck('B43.signs', [
   {
     name: 'a KL that is added and an entropy that is subtracted',
     metrics: {
-      loss: withPart(0.1).map((value, i) => value - 0.3 * other[i]!),
+      loss: withPart(0.1).map((value, i) => value - 0.08 * other[i]!),
       policy_loss: policy,
       kl: metric,
       entropy: other,

@@ -26,6 +26,9 @@ const CENTRED = 1e-5;
 /** Fewest entries that show what the loss is made of. */
 const FEWEST_PARTS = 8;
 
+/** Weight of an entropy bonus that is ten times what trainers of language models use. */
+const LARGE_BONUS = 0.1;
+
 /** Share of a part of the loss that a metric need not explain: the two may be means over other tokens. */
 const NEAR = 0.05;
 
@@ -147,12 +150,12 @@ export const b43: Fault = {
     }),
     logCheck({
       code: 'B43.signs',
-      title: 'A KL adds to the loss, and an entropy bonus takes from it',
+      title: 'A KL adds to the loss, and an entropy bonus takes a little from it',
       stage: 'loss',
       kind: 'heuristic',
       level: 6,
       rank: 8,
-      threshold: `where loss − policy_loss is a multiple of the KL, of the entropy, or the sum of two such, within ${100 * NEAR} % of its size and of its variance over ${FEWEST_PARTS} entries or more, that of the KL is above 0 and that of the entropy below; parts of less than a tenth are not judged`,
+      threshold: `where loss − policy_loss is a multiple of the KL, of the entropy, or the sum of two such, within ${100 * NEAR} % of its size and of its variance over ${FEWEST_PARTS} entries or more, that of the KL is above 0 and that of the entropy below; at ratio 1 the loss is judged without a policy_loss, whose value is 0 there; parts of less than a tenth are not judged; an entropy of weight below −${LARGE_BONUS} informs`,
       sources: ['PKU-Alignment/omnisafe#133'],
       why: 'A loss is minimized: a KL of negative weight pays for leaving the reference, an entropy of positive weight for one answer to each prompt.',
       remedy: 'loss = policy term + β × KL − coefficient × entropy, with the gradients of both.',
@@ -160,22 +163,28 @@ export const b43: Fault = {
       induces: ['B17', 'B30', 'B49', 'B54', 'B61'],
       settles: 'The line that adds the term to the loss.',
       proofs: [],
-      needs: ['loss', 'policy_loss'],
+      needs: ['loss'],
       test(log): Outcome<{ entries: number; name: string; weight: number }> {
         const [loss, policy] = [log.column('loss'), log.column('policy_loss')];
-        const rest = loss.map((value, i) => value - policy[i]!);
+        const isAtOne = withoutNaN(log.column('ratio/mean')).every((ratio) => Math.abs(ratio - 1) <= 1e-6);
+        if (!log.has('policy_loss') && !(log.has('ratio/mean') && isAtOne))
+          return notApplicable('policy_loss, or a ratio of 1 throughout');
+        const rest = log.has('policy_loss') ? loss.map((value, i) => value - policy[i]!) : loss;
         const found = partsOf(rest, [log.column('kl'), log.column('entropy')]);
         if (!found) return notApplicable('a loss that is policy_loss and multiples of KL and entropy');
         const { entries } = found;
         const [kl, entropy] = found.weights as [number, number];
         if (kl < 0) return warn({ entries, name: 'kl', weight: kl });
         if (entropy > 0) return warn({ entries, name: 'entropy', weight: entropy });
+        if (entropy < -LARGE_BONUS) return inform({ entries, name: 'bonus', weight: -entropy });
         return pass({ entries });
       },
       says: (m) =>
-        m.name === 'kl'
-          ? say`The loss has ${m.weight} × KL beside the policy's part, in ${m.entries} entries: the KL has the wrong sign, and training pays for leaving the reference.`
-          : say`The loss has ${m.weight} × entropy beside the policy's part, in ${m.entries} entries: the bonus has the wrong sign, and lowers the entropy.`,
+        m.name === 'bonus'
+          ? say`The loss takes ${m.weight} × entropy, in ${m.entries} entries: with normalised advantages a bonus above 0.01 or so pays more for noise than for answers.`
+          : m.name === 'kl'
+            ? say`The loss has ${m.weight} × KL beside the policy's part, in ${m.entries} entries: the KL has the wrong sign, and training pays for leaving the reference.`
+            : say`The loss has ${m.weight} × entropy beside the policy's part, in ${m.entries} entries: the bonus has the wrong sign, and lowers the entropy.`,
     }),
     logCheck({
       code: 'B43.loss-log',

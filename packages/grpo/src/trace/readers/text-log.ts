@@ -13,9 +13,9 @@ import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
 import type { CollectedLog } from './rows/run-collector.js';
+import { type Hints, mergedHints } from './series/hints.js';
 import { LogFacts } from './series/log-facts.js';
 import { readingOf } from './series/log-reading.js';
-import { type Hints, mergedHints } from './series/series-of.js';
 
 /**
  * Reads a text log with every format at once: what a log is can stand far from its beginning.

@@ -1,6 +1,6 @@
 import type { Line } from '../lines.js';
 import type { CollectedLog } from '../rows/run-collector.js';
-import type { Hints } from '../series/series-of.js';
+import type { Hints } from '../series/hints.js';
 
 /** A way in which a text log tells its metrics. Fed with every line; what it does not know it passes over. */
 export interface LogFormat {

@@ -9,7 +9,7 @@ import { isMetricName } from '../rows/metric-row.js';
 import { type Head, type NamedNumber, namedLine } from '../rows/named-numbers.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
 import type { CollectedLog } from '../rows/run-collector.js';
-import type { Hints } from '../series/series-of.js';
+import type { Hints } from '../series/hints.js';
 import type { LogFormat } from './log-format.js';
 
 /** Longer lines are text. */

@@ -2,7 +2,7 @@ import type { MetricSeries } from '../../series.js';
 import type { Line } from '../lines.js';
 import { numberOf } from '../rows/metric-row.js';
 import { RAY } from '../rows/named-numbers.js';
-import type { Hints } from './series-of.js';
+import type { Hints } from './hints.js';
 import { flatSettings, type Setting, settingsMeaning } from './settings.js';
 
 /** A command that trains, wherever a shell or a script prints it. */

@@ -1,7 +1,8 @@
 import type { MetricSeries } from '../../series.js';
 import { BrokenParts, type BrokenSummary, type Reading } from '../reading.js';
 import type { CollectedLog } from '../rows/run-collector.js';
-import { type Hints, seriesOf } from './series-of.js';
+import type { Hints } from './hints.js';
+import { seriesOf } from './series-of.js';
 
 /** What was collected from a file. */
 export interface Collected {

@@ -1,9 +1,10 @@
 import { type Declared, declaredByBoth } from '../../declared.js';
 import type { MetricSeries, MetricsEntry } from '../../series.js';
-import { type Producer, producerOf } from '../producers/index.js';
+import { producerOf } from '../producers/index.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
+import type { Hints } from './hints.js';
 import { otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
 import { settingsIn, settingsMeaning } from './settings.js';
@@ -17,30 +18,6 @@ export interface SeriesReading {
   declared: Declared;
   isGrpo: boolean;
   notes: string[];
-}
-
-/** What is known beside the log itself. */
-export interface Hints {
-  /** Where the format itself tells. */
-  producer?: Producer;
-  version?: string;
-  meaning?: Partial<MetricSeries>;
-  declared?: Declared;
-  /** Known from the format, whatever metrics are in it. */
-  isGrpo?: boolean;
-  /** Names of all runs of the file, which one program wrote. */
-  names?: ReadonlySet<string>;
-}
-
-/** What several sources tell, where the later ones are surer. */
-export function mergedHints(...sources: readonly Hints[]): Hints {
-  const merged: Hints = {};
-  for (const { meaning, declared, ...others } of sources) {
-    Object.assign(merged, others);
-    if (meaning) merged.meaning = { ...merged.meaning, ...meaning };
-    if (declared) merged.declared = declaredByBoth(merged.declared, declared);
-  }
-  return merged;
 }
 
 /** Renames the metrics, and finds out how they are to be read. */

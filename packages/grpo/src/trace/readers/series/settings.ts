@@ -6,7 +6,7 @@ import { known } from '../../../formats/known.js';
 import type { Declared } from '../../declared.js';
 import type { MetricSeries } from '../../series.js';
 import { numberOf } from '../rows/metric-row.js';
-import type { Hints } from './series-of.js';
+import type { Hints } from './hints.js';
 
 /** A setting as the log or the file beside it has it. */
 export type Setting = string | number | boolean | null;

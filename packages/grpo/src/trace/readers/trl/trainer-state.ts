@@ -5,8 +5,8 @@ import type { Place } from '../place.js';
 import { BrokenParts, type Reading } from '../reading.js';
 import { Collector } from '../rows/collector.js';
 import { metricRow, numberOf } from '../rows/metric-row.js';
+import type { Hints } from '../series/hints.js';
 import { readingOf } from '../series/log-reading.js';
-import type { Hints } from '../series/series-of.js';
 
 /** Whether a file is what transformers' Trainer saves of its progress. */
 export const isTrainerState = ({ name, head }: Pick<Place, 'name' | 'head'>): boolean =>

@@ -10,8 +10,8 @@ import { linesOf, stripAnsi } from '../lines.js';
 import { LFS_POINTER, type Place } from '../place.js';
 import { meaningOfVersion } from '../producers/index.js';
 import { BrokenParts, type Reading } from '../reading.js';
+import { type Hints, mergedHints } from '../series/hints.js';
 import { LogFacts } from '../series/log-facts.js';
-import { type Hints, mergedHints } from '../series/series-of.js';
 import { readTrainerState } from './trainer-state.js';
 import { readTrainingArgs, type TrainingArgs } from './training-args.js';
 
