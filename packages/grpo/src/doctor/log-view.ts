@@ -121,6 +121,16 @@ export function klOfStepOne(log: LogView): MetricsEntry | undefined {
   return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;
 }
 
+/**
+ * Indices of the entries before any update: the learning rate is 0 in each up to there, as in a warm-up that begins at 0.
+ * Whenever a trainer measures, the policy is still what it began as.
+ */
+export function beforeUpdates(log: LogView): number[] {
+  const rates = log.column('learning_rate');
+  const first = rates.findIndex((rate) => rate !== 0);
+  return [...rates.keys()].slice(0, first < 0 ? rates.length : first);
+}
+
 /** Logs of scripts that people write themselves. */
 const SCRIPTS: readonly string[] = ['unknown', 'transformers', 'CS336'];
 

@@ -19,7 +19,7 @@ const SURPRISE = 8;
 const SURPRISING = { low: 0.6, high: 1.6 };
 
 /** Distance of a run's mean ratio from 1: updates push it, by their own samples, some hundredths away. */
-const RATIO_OFF = 0.1;
+const RATIO_OFF = 0.05;
 
 export const b19: Fault = {
   code: 'B19',

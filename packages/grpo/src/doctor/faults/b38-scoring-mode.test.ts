@@ -130,6 +130,24 @@ testLogCheck('B38.first', [
   {
     name: 'ratios of two scorings with dropout',
     metrics: { 'ratio/first': times(12, (i) => 0.97 + (i % 4) / 50) },
-    verdict: 'warn',
+    verdict: 'fail',
+    measured: { isFirst: true },
+  },
+  {
+    name: 'a ratio other than 1 while the learning rate is 0',
+    metrics: { 'ratio/mean': [0.84, 0.87, 0.93, 0.9], learning_rate: [0, 0, 1e-6, 1e-6] },
+    verdict: 'fail',
+    measured: { entries: 2, off: 2, ratio: 0.84 },
+    evidence: { step: 1 },
+  },
+  {
+    name: 'a ratio of 1 while the learning rate is 0, and others later',
+    metrics: { 'ratio/mean': [1, 1.0001, 0.93, 0.9], learning_rate: [0, 0, 1e-6, 1e-6] },
+    verdict: 'pass',
+  },
+  {
+    name: 'a learning rate above 0 from the start',
+    metrics: { 'ratio/mean': [0.84, 0.87], learning_rate: [1e-6, 0] },
+    verdict: 'not applicable',
   },
 ]);

@@ -3,7 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { fromTheStart, klOfStepOne, type LogView, valuesAt } from '../log-view.js';
+import { at, beforeUpdates, klOfStepOne, type LogView, valuesAt } from '../log-view.js';
 import {
   agreesWithSampler,
   compareFirst,
@@ -243,32 +243,42 @@ export const b38: Fault = {
     }),
     logCheck({
       code: 'B38.first',
-      title: 'The ratio of the first update is 1',
+      title: 'The ratio is 1 where no update lies between',
       stage: 'logprob',
-      kind: 'heuristic',
+      kind: 'identity',
       level: 3,
       rank: 6,
-      threshold: 'a mean ratio of the first update within 0.005 of 1 in at least half of 8 entries or more',
+      threshold:
+        'a mean ratio within 0.005 of 1: of the first update from a rollout, in at least half of 8 entries or more; and in each entry before the learning rate is above 0',
       sources: ['huggingface/trl#3500'],
-      why: 'Before any update the new log-probs are the old ones.',
+      why: 'Before any update the new log-probs are the old ones. Seen in a run whose mean ratio was 0.84 to 0.93 while its learning rate was 0.',
       remedy:
-        'Score old and new log-probs alike: the same weights, mode (dropout off), temperature, mask and token ids.',
+        'Score old and new log-probs alike: the same weights, precision, mode (dropout off), temperature, mask and token ids.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B54', 'B19'],
-      settles: 'Two scorings of one batch without an update between them: equal unless dropout is on.',
       proofs: ['log only'],
-      needs: ['ratio/first'],
+      needs: [],
       test(log) {
-        const ratios = withoutNaN(log.column('ratio/first'));
-        if (ratios.length < 8) return notApplicable('8 entries');
-        const off = ratios.filter((ratio) => Math.abs(ratio - 1) > 0.005);
-        const measured = { entries: ratios.length, off: off.length, ratio: off[0] ?? 1 };
-        return 2 * off.length > ratios.length
-          ? warn(measured, fromTheStart(log, 'ratio/first'))
+        const [first, mean] = [log.column('ratio/first'), log.column('ratio/mean')];
+        const firsts = [...first.keys()].filter((i) => !Number.isNaN(first[i]!));
+        const still = beforeUpdates(log).filter((i) => !Number.isNaN(mean[i]!));
+        if (firsts.length < 8 && still.length === 0)
+          return notApplicable('ratio/first in 8 entries, or ratio/mean in one before any update');
+        const isOff = (column: Float64Array) => (i: number) => Math.abs(column[i]! - 1) > 0.005;
+        const offFirst = firsts.filter(isOff(first));
+        const offStill = still.filter(isOff(mean));
+        const isFirst = firsts.length >= 8 && 2 * offFirst.length > firsts.length;
+        const [name, column, off, asked] = isFirst
+          ? ['ratio/first', first, offFirst, firsts]
+          : ['ratio/mean', mean, offStill, still];
+        const [worst] = off;
+        const measured = { entries: asked.length, off: off.length, ratio: column[worst ?? 0]!, isFirst };
+        return worst !== undefined && (isFirst || offStill.length > 0)
+          ? fail(measured, [at(log, worst, name, column[worst]!)])
           : pass(measured);
       },
       says: (m) =>
-        say`The ratio of the first update is not 1 in ${m.off} of ${m.entries} entries (${m.ratio} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, temperature, mask, or other weights.`,
+        say`The ratio ${m.isFirst ? 'of the first update' : 'before any update, at a learning rate of 0,'} is not 1 in ${m.off} of ${m.entries} entries (${m.ratio} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, precision, temperature, mask, or other weights.`,
     }),
   ],
 };

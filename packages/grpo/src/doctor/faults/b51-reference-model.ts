@@ -1,7 +1,7 @@
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, klOfStepOne, measuresBefore } from '../log-view.js';
+import { at, beforeUpdates, klOfStepOne, measuresBefore } from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -92,7 +92,7 @@ export const b51: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 for the estimate |d| unless the run is in float32; not applicable to a KL summed over each completion; only for logs of every step with one update per rollout, of a known trainer (of TRL with its epoch, and where step 1 clips nothing)',
+        'KL of step 1 at most 0.01 nat per token in absolute value, 0.03 for the estimate |d| unless the run is in float32; not applicable to a KL summed over each completion; only for logs of every step with one update per rollout, of a known trainer (of TRL with its epoch, and where step 1 clips nothing), or at a learning rate of 0',
       sources: ['arXiv:2402.03300', 'NVIDIA-NeMo/RL#3722'],
       why: 'Before any update the reference is the policy. In other runs the base model as reference of an SFT policy gave 1.007 and 0.46, and dropout −4 to −6.',
       remedy:
@@ -103,9 +103,12 @@ export const b51: Fault = {
       needs: ['kl'],
       test(log) {
         if (log.declared.teacher) return notApplicable(TO_START);
-        if (!measuresBefore(log))
+        const [still] = beforeUpdates(log);
+        const isStill = still !== undefined && log.series.stepsPerEntry === 1;
+        if (!isStill && !measuresBefore(log))
           return notApplicable('a trainer that is known to measure the KL before the update');
-        const first = klOfStepOne(log);
+        const unmoved = isStill ? log.series.entries[still] : undefined;
+        const first = unmoved?.values.kl === undefined ? klOfStepOne(log) : unmoved;
         if (!first) return notApplicable('the KL of step 1 in an entry of its own');
         const { estimator, level } = log.declared.kl ?? {};
         if (level === 'sequence_sum') return notApplicable('a KL per token');
