@@ -44,8 +44,8 @@ export class Saver implements Disposable {
   }
 
   /**
-   * What asks for a checkpoint after a step that is to begin: `checkpoint.every`, or `checkpoint.minutes` if the step takes
-   * as long as the one before it.
+   * Tells which setting asks for a checkpoint after a step that is to begin: `checkpoint.every`, or `checkpoint.minutes` if
+   * the step takes as long as the one before it.
    *
    * @param step - counted from 1
    */

@@ -1,11 +1,11 @@
-/** What is known of a log from elsewhere: its format, its settings, the files beside it. */
+/** Facts about a log that its rows do not tell: from its format, its settings, the files beside it. */
 import { type Declared, declaredByBoth } from '../../declared.js';
 import type { MetricSeries } from '../../series.js';
 import type { Producer } from '../producers/index.js';
 
-/** What is known beside the log itself. */
+/** Facts about a log from elsewhere. */
 export interface Hints {
-  /** Where the format itself tells. */
+  /** The trainer, if the format itself names it. */
   producer?: Producer;
   version?: string;
   meaning?: Partial<MetricSeries>;
