@@ -61,16 +61,19 @@ describe('a log of a manual GRPO loop: a policy that is scored with dropout', ()
   });
 });
 
+/** Weights that stay give the KL nothing to grow from. */
+const UNMOVED = { steps: 24, learningRate: 1e-7, miss: () => -0.002, evaluation: () => 0.1875 };
+
 describe('a log of a manual GRPO loop: updates that bf16 rounds away', () => {
   it('names the weights that do not move', async () => {
-    const text = rookworldLog({ steps: 24, learningRate: 1e-7, evaluation: () => 0.1875 });
+    const text = rookworldLog(UNMOVED);
     const { sick, says } = await diagnoseText('run.log', text);
     expect(sick).toEqual(['B52.log']);
     expect(says('B52.log')).toMatch(/25 evaluations in a row, over 24 steps, are 0\.1875 .*1e-7.*bfloat16/);
   });
 
   it('tells it from the table alone', async () => {
-    const text = rookworldLog({ steps: 24, learningRate: 1e-7, evaluation: () => 0.1875 });
+    const text = rookworldLog(UNMOVED);
     const { sick } = await diagnoseText('table.log', text.slice(text.indexOf('Step |')));
     expect(sick).toEqual(['B52.log']);
   });

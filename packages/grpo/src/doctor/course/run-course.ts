@@ -55,6 +55,13 @@ export class RunCourse {
     return this.metric(name, floor);
   }
 
+  /** Whether what the policy samples changed over the run: then its weights did. */
+  get moves(): boolean {
+    return (['reward', 'entropy', 'kl'] as const).some(
+      (quantity) => (this.of(quantity)?.shift.beyond ?? 0) > BEYOND_NOISE,
+    );
+  }
+
   metric(name: string, floor?: number): MetricCourse | undefined {
     if (!this.#known.has(name)) {
       const points = name === METRICS.flat.name ? this.flatShares : this.pointsOf(name);

@@ -140,6 +140,12 @@ testLogCheck('B11.log', [
     verdict: 'warn',
     measured: { more: expect.closeTo(30) },
   },
+  {
+    name: 'one token of each completion left out',
+    metrics: inLoss((length) => 64 * (length - 1)),
+    verdict: 'warn',
+    measured: { more: expect.closeTo(-1) },
+  },
   { name: 'as many tokens in every step', metrics: inLoss(() => 4096), verdict: 'warn' },
   {
     name: 'tokens of some of the completions, more or fewer of them',

@@ -118,7 +118,7 @@ export const b11: Fault = {
       level: 2,
       rank: 3,
       threshold:
-        'reported when over 8 entries, whose lengths vary by a twentieth or more, the tokens in the loss stay the same, or are a × mean length + b, within a hundredth, with b ÷ a above 2: so many tokens of each completion are none of its own',
+        'reported when over 8 entries the tokens in the loss stay the same while lengths vary by a twentieth or more, or are a × (mean length + b), within a hundredth, with b above 2 or below −0.5 by six standard errors: so many tokens of each completion are none of its own, or left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'A completion adds its own tokens to the loss, and nothing of its prompt or padding.',
       remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
@@ -131,19 +131,26 @@ export const b11: Fault = {
         const [tokens, lengths] = pairsOf(log);
         if (tokens.length < 8) return notApplicable('8 entries');
         const [t, l] = [moments(tokens, 0), moments(lengths, 0)];
-        if (l.deviation < 0.05 * l.mean) return notApplicable('completions whose length varies');
+        if (l.deviation < 0.001 * l.mean) return notApplicable('completions whose length varies');
         const covariance = mean(tokens.map((value, i) => (value - t.mean) * (lengths[i]! - l.mean)));
         const slope = covariance / l.deviation ** 2;
         const more = t.mean / slope - l.mean;
         const left = Math.sqrt(Math.max(0, t.deviation ** 2 - slope * covariance));
+        const error = (left / slope / Math.sqrt(tokens.length)) * Math.hypot(1, l.mean / l.deviation);
         const measured = { entries: tokens.length, tokens: t.mean, length: l.mean };
-        if (t.deviation < 1e-3 * t.mean) return warn(measured);
-        return left < 0.01 * t.mean && more > 2 ? warn({ ...measured, more }) : pass(measured);
+        if (t.deviation < 1e-3 * t.mean)
+          return l.deviation < 0.05 * l.mean
+            ? notApplicable('completions whose length varies')
+            : warn(measured);
+        const isOther = more > 2 + 6 * error || more < -0.5 - 6 * error;
+        return left < 0.01 * t.mean && isOther ? warn({ ...measured, more }) : pass(measured);
       },
       says: (m) =>
-        m.more !== undefined
-          ? say`The tokens in the loss are those of the completions and ${m.more} more for each: the mask covers tokens of the prompt, or padding.`
-          : say`The loss has ${m.tokens} tokens in each of ${m.entries} entries, although the mean length of the completions changes: the mask covers padding.`,
+        m.more !== undefined && m.more < 0
+          ? say`The tokens in the loss are those of the completions without ${-m.more} of each: the mask leaves out the end token, or the shift by one cuts a token off.`
+          : m.more !== undefined
+            ? say`The tokens in the loss are those of the completions and ${m.more} more for each: the mask covers tokens of the prompt, or padding.`
+            : say`The loss has ${m.tokens} tokens in each of ${m.entries} entries, although the mean length of the completions changes: the mask covers padding.`,
     }),
   ],
 };

@@ -15,8 +15,10 @@ const SEVERAL = 50;
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 8;
 
-/** Bounds of −log p ÷ entropy in a log, whose two means need not weigh tokens alike. */
-const SURPRISING = { low: 0.6, high: 1.6 };
+/** Bounds of −log p ÷ entropy in a log, whose two means need not weigh tokens alike: healthy runs have 0.98 to 1.03. */
+const SURPRISING = { low: 0.8, high: 1.25 };
+/** And of −log p ÷ (entropy × length), where it may be that of whole completions of many lengths. */
+const WHOLE = { low: 0.5, high: 2 };
 
 /** Distance of a run's mean ratio from 1: updates push it, by their own samples, some hundredths away. */
 const RATIO_OFF = 0.05;
@@ -212,7 +214,7 @@ export const b19: Fault = {
       level: 3,
       rank: 6,
       exactLogprobs: true,
-      threshold: `the sum of −log p over 8 entries or more is ${SURPRISING.low} to ${SURPRISING.high} times that of the entropies; not applicable to log-probs of whole completions`,
+      threshold: `the sum of −log p over 8 entries or more is ${SURPRISING.low} to ${SURPRISING.high} times that of the entropies, or of entropies × lengths where it is that of whole completions; informs at ${WHOLE.low} to ${WHOLE.high} times the latter`,
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
       why: '−log p of a sampled token is its entropy on average.',
       remedy:
@@ -230,10 +232,12 @@ export const b19: Fault = {
         if (judged.length < 8) return notApplicable('8 entries');
         const of = (column: Float64Array) => mean(judged.map((i) => column[i]!));
         const surprise = -of(logprobs) / of(entropies);
-        const length = of(lengths);
-        if (surprise > length / 2) return notApplicable('log-probs of tokens rather than of completions');
+        const ofWhole = -of(logprobs) / of(entropies.map((entropy, i) => entropy * lengths[i]!));
+        const lies = (value: number, { low, high }: typeof WHOLE) => value >= low && value <= high;
         const measured = { entries: judged.length, surprise: -of(logprobs), entropy: of(entropies) };
-        return surprise < SURPRISING.low || surprise > SURPRISING.high ? warn(measured) : pass(measured);
+        if (lies(surprise, SURPRISING)) return pass(measured);
+        if (lies(ofWhole, SURPRISING)) return notApplicable('log-probs of tokens rather than of completions');
+        return lies(ofWhole, WHOLE) ? inform(measured) : warn(measured);
       },
       says: (m) =>
         say`Sampled tokens have a −log p of ${m.surprise} on average where the entropy is ${m.entropy}: for samples of the scored distribution the two are equal. ${m.surprise > m.entropy ? 'Sampling was at a higher temperature, or scoring uses the wrong logits.' : 'Sampling was sharper: a lower temperature, top-p or top-k.'}`,

@@ -131,13 +131,24 @@ testLogCheck('B38.first', [
     name: 'ratios of two scorings with dropout',
     metrics: { 'ratio/first': times(12, (i) => 0.97 + (i % 4) / 50) },
     verdict: 'fail',
-    measured: { isFirst: true },
+    measured: { name: 'ratio/first' },
+  },
+  {
+    name: 'a first update that clips',
+    metrics: { 'clip_ratio/first': times(12, 0.2), 'clip_ratio/region_mean': times(12, 0.3) },
+    verdict: 'fail',
+    measured: { name: 'clip_ratio/first' },
+  },
+  {
+    name: 'only later updates that clip',
+    metrics: { 'clip_ratio/first': times(12, 0), 'clip_ratio/region_mean': times(12, 0.3) },
+    verdict: 'pass',
   },
   {
     name: 'a ratio other than 1 while the learning rate is 0',
     metrics: { 'ratio/mean': [0.84, 0.87, 0.93, 0.9], learning_rate: [0, 0, 1e-6, 1e-6] },
     verdict: 'fail',
-    measured: { entries: 2, off: 2, ratio: 0.84 },
+    measured: { entries: 2, off: 2, value: 0.84 },
     evidence: { step: 1 },
   },
   {

@@ -249,7 +249,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'a mean ratio within 0.005 of 1: of the first update from a rollout, in at least half of 8 entries or more; and in each entry before the learning rate is above 0',
+        'a mean ratio within 0.005 of 1, and a clip share of at most 0.02: of the first update from a rollout, in at least half of 8 entries or more; and the ratio in each entry before the learning rate is above 0',
       sources: ['huggingface/trl#3500'],
       why: 'Before any update the new log-probs are the old ones. Seen in a run whose mean ratio was 0.84 to 0.93 while its learning rate was 0.',
       remedy:
@@ -259,26 +259,32 @@ export const b38: Fault = {
       proofs: ['log only'],
       needs: [],
       test(log) {
-        const [first, mean] = [log.column('ratio/first'), log.column('ratio/mean')];
-        const firsts = [...first.keys()].filter((i) => !Number.isNaN(first[i]!));
-        const still = beforeUpdates(log).filter((i) => !Number.isNaN(mean[i]!));
-        if (firsts.length < 8 && still.length === 0)
-          return notApplicable('ratio/first in 8 entries, or ratio/mean in one before any update');
-        const isOff = (column: Float64Array) => (i: number) => Math.abs(column[i]! - 1) > 0.005;
-        const offFirst = firsts.filter(isOff(first));
-        const offStill = still.filter(isOff(mean));
-        const isFirst = firsts.length >= 8 && 2 * offFirst.length > firsts.length;
-        const [name, column, off, asked] = isFirst
-          ? ['ratio/first', first, offFirst, firsts]
-          : ['ratio/mean', mean, offStill, still];
-        const [worst] = off;
-        const measured = { entries: asked.length, off: off.length, ratio: column[worst ?? 0]!, isFirst };
-        return worst !== undefined && (isFirst || offStill.length > 0)
-          ? fail(measured, [at(log, worst, name, column[worst]!)])
-          : pass(measured);
+        const columns = (['ratio/first', 'clip_ratio/first', 'ratio/mean'] as const).map((name) => {
+          const column = log.column(name);
+          const places = name === 'ratio/mean' ? beforeUpdates(log) : [...column.keys()];
+          const asked = places.filter((i) => !Number.isNaN(column[i]!));
+          const off = asked.filter((i) =>
+            name === 'clip_ratio/first' ? column[i]! > 0.02 : Math.abs(column[i]! - 1) > 0.005,
+          );
+          const least = name === 'ratio/mean' ? 1 : 8;
+          const isOff = name === 'ratio/mean' ? off.length > 0 : 2 * off.length > asked.length;
+          return { name, column, asked, off, isOff, isEnough: asked.length >= least };
+        });
+        const enough = columns.filter(({ isEnough }) => isEnough);
+        const worst = enough.find(({ isOff }) => isOff) ?? enough[0];
+        if (!worst)
+          return notApplicable(
+            'ratio/first or clip_ratio/first in 8 entries, or ratio/mean in one before any update',
+          );
+        const { name, column, asked, off, isOff } = worst;
+        const place = off[0] ?? asked[0]!;
+        const measured = { entries: asked.length, off: off.length, value: column[place]!, name };
+        return isOff ? fail(measured, [at(log, place, name, column[place]!)]) : pass(measured);
       },
       says: (m) =>
-        say`The ratio ${m.isFirst ? 'of the first update' : 'before any update, at a learning rate of 0,'} is not 1 in ${m.off} of ${m.entries} entries (${m.ratio} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, precision, temperature, mask, or other weights.`,
+        m.name === 'clip_ratio/first'
+          ? say`The first update from a rollout clips tokens in ${m.off} of ${m.entries} entries (a share of ${m.value} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, temperature, mask, or other weights.`
+          : say`The ratio ${m.name === 'ratio/first' ? 'of the first update' : 'before any update, at a learning rate of 0,'} is not 1 in ${m.off} of ${m.entries} entries (${m.value} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, precision, temperature, mask, or other weights.`,
     }),
   ],
 };

@@ -1,5 +1,5 @@
 import type { StepRecord } from '../../trace/index.js';
-import { change, startOf, testStepCheck } from '../planted.test.helper.js';
+import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare, weigh } from '../plants.test.helper.js';
 
 const accumulation = (cosine: number, normRatio: number) => (record: StepRecord) => {
@@ -121,4 +121,21 @@ testStepCheck('B41.weights', [
     ),
     verdict: 'not applicable',
   },
+]);
+
+testLogCheck('B41.kept', [
+  {
+    name: 'norms of sums over all steps',
+    metrics: { grad_norm: times(60, (i) => Math.sqrt(i + 1) + 0.02 * (i % 3)) },
+    verdict: 'warn',
+    measured: { first: 1 },
+  },
+  {
+    name: 'norms that grow, each of another batch',
+    metrics: { grad_norm: times(60, (i) => Math.sqrt(i + 1) * (1 + 0.2 * (i % 3))) },
+    verdict: 'pass',
+  },
+  { name: 'one jump', metrics: { grad_norm: times(60, (i) => (i < 30 ? 1 : 9)) }, verdict: 'pass' },
+  { name: 'norms that stay', metrics: { grad_norm: times(60, (i) => 1 + 0.02 * (i % 3)) }, verdict: 'pass' },
+  { name: 'too few', metrics: { grad_norm: times(10, (i) => i + 1) }, verdict: 'not applicable' },
 ]);

@@ -1,11 +1,18 @@
-import { stepCheck } from '../check.js';
+import { withoutNaN } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { fromTheStart } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { weightMiss } from '../measures/token-weights.js';
-import { fail, notApplicable, pass } from '../outcome.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
 import { say } from '../sentence.js';
 import { isFull } from '../tolerance.js';
+
+/** Growth of a gradient norm, and its usual change from entry to entry, of which sums over all steps are known. */
+const GROWN = 3;
+const SMOOTH = 0.04;
 
 export const b41: Fault = {
   code: 'B41',
@@ -68,6 +75,42 @@ export const b41: Fault = {
       },
       says: (m) =>
         say`Tokens are not weighted as declared: one token weighs ${m.weight} in place of ${m.expected}.`,
+    }),
+    logCheck({
+      code: 'B41.kept',
+      title: 'A step’s gradients are gone in the next step',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 6,
+      rank: 10,
+      threshold: `reported when over 20 entries or more the gradient norm grows to ${GROWN} × the first and more, while from one entry to the next it changes by less than ${SMOOTH} of itself (median)`,
+      sources: [],
+      why: 'Other batches give other gradients: in healthy runs, small and large, the norm changes by 0.1 to 0.6 of itself from entry to entry. A sum over all steps hardly changes.',
+      remedy: 'Clear the gradients before each backward pass: optimizer.zero_grad().',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30', 'B42', 'B49', 'B52', 'B54', 'B61', 'B62'],
+      settles: 'The gradient norm of one batch, right after the gradients were cleared.',
+      proofs: ['log only'],
+      needs: ['grad_norm'],
+      test(log) {
+        const norms = withoutNaN(log.column('grad_norm'));
+        if (norms.length < 20) return notApplicable('20 entries');
+        const changes = norms
+          .slice(1)
+          .map((norm, i) => Math.abs(norm - norms[i]!) / Math.max(norm, norms[i]!));
+        const measured = {
+          entries: norms.length,
+          first: norms[0]!,
+          largest: Math.max(...norms),
+          change: median(withoutNaN(changes)),
+        };
+        const isGrown = measured.first > 0 && measured.largest > GROWN * measured.first;
+        return isGrown && measured.change > 0 && measured.change < SMOOTH
+          ? warn(measured, fromTheStart(log, 'grad_norm'))
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The gradient norm grows from ${m.first} to ${m.largest} and changes by only ${100 * m.change} % from one entry to the next, whatever the batch: gradients of former steps are still in it.`,
     }),
   ],
 };

@@ -13,6 +13,15 @@ testLogCheck('B52.log', [
     measured: { value: 0.1875 },
   },
   {
+    name: 'evaluations that never move, of a policy that does',
+    metrics: {
+      reward: times(60, (i) => i + (i % 7)),
+      eval_reward: times(60, (i) => (i % 10 ? undefined : 0.1875)),
+      learning_rate: times(60, 1e-7),
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'evaluations that are all right',
     metrics: { reward: times(60, (i) => i % 7), eval_reward: times(60, (i) => (i % 10 ? undefined : 1)) },
     verdict: 'pass',

@@ -83,7 +83,7 @@ export const b52: Fault = {
       level: 7,
       rank: 3,
       threshold:
-        'reported when 20 training rewards in a row are equal to the last bit with a deviation above 0, or 5 evaluations in a row or more, over 20 steps or more, are equal to the last bit and neither 0 nor ±1, with a learning rate above 0',
+        'reported when 20 training rewards in a row are equal to the last bit with a deviation above 0, or 5 evaluations in a row or more, over 20 steps or more, are equal to the last bit and neither 0 nor ±1, with a learning rate above 0; where reward, entropy or KL move, B58.still judges evaluations',
       sources: ['inclusionAI/AReaL#1634', 'workofart/ml-by-hand#85'],
       why: 'In another run an evaluation stayed at 0.1875 for 300 to 500 steps at learning rate 1e-7 in bfloat16.',
       remedy:
@@ -91,7 +91,7 @@ export const b52: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B58'],
       settles:
-        'The share of weights that differ after ten steps: if none changed, rounding (or a rate of 0) removed the updates; if some did, the evaluation reads other weights.',
+        'The share of weights that differ after ten steps: if none changed, rounding (or a rate of 0) removed the updates.',
       proofs: ['log only'],
       needs: [],
       test(log) {
@@ -125,7 +125,7 @@ export const b52: Fault = {
           ...(first && last && { value: first.value, steps: last.step - first.step }),
           ...(rate !== undefined && { rate }),
         };
-        const stuck = still.length >= 4 && last!.step - first!.step >= 20;
+        const stuck = still.length >= 4 && last!.step - first!.step >= 20 && !log.course.moves;
         const evidence = stuck ? [{ step: first!.step, values: { eval_reward: first!.value } }] : [];
         return stuck || same >= 19 ? warn(measured, evidence) : pass(measured);
       },

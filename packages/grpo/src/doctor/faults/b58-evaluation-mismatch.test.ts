@@ -12,3 +12,30 @@ testLogCheck('B58.log', [
     verdict: 'pass',
   },
 ]);
+
+testLogCheck('B58.still', [
+  {
+    name: 'evaluations of the first weights',
+    metrics: { reward: times(12, (i) => i + (i % 2)), eval_reward: times(12, 0.4375) },
+    verdict: 'warn',
+    measured: { evaluations: 12, value: 0.4375 },
+  },
+  {
+    name: 'evaluations that differ once',
+    metrics: {
+      reward: times(12, (i) => i + (i % 2)),
+      eval_reward: times(12, (i) => (i < 11 ? 0.4375 : 0.5)),
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'a policy that stands still',
+    metrics: { reward: times(12, (i) => i % 3), eval_reward: times(12, 0.4375) },
+    verdict: 'pass',
+  },
+  {
+    name: 'evaluations in which all is right',
+    metrics: { reward: times(12, (i) => i + (i % 2)), eval_reward: times(12, 1) },
+    verdict: 'pass',
+  },
+]);

@@ -2,6 +2,7 @@ import { withoutNaN } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { fromTheStart } from '../log-view.js';
 import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -46,6 +47,35 @@ export const b58: Fault = {
       },
       says: (m) =>
         say`The evaluation goes from ${m.first} to ${m.last} in ${m.evaluations} evaluations and falls, while the training reward rises: what is learnt is not what is evaluated.`,
+    }),
+    logCheck({
+      code: 'B58.still',
+      title: 'The evaluation is of the model that is trained',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold:
+        'reported when 5 evaluations or more give exactly the same, neither 0 nor ±1, while reward, entropy or KL move beyond the noise; if they stand still, B52.log judges',
+      sources: [],
+      why: 'Seen in a loop whose evaluator kept the first weights.',
+      remedy: 'Hand the present weights to the evaluator before each evaluation; clear its caches.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      settles: 'A hash of the evaluator’s weights at two evaluations: it differs.',
+      proofs: [],
+      needs: ['eval_reward'],
+      test(log) {
+        const evaluated = withoutNaN(log.column('eval_reward'));
+        if (evaluated.length < 5) return notApplicable('5 evaluations');
+        const value = evaluated[0]!;
+        const measured = { evaluations: evaluated.length, value };
+        const isStill = value !== 0 && Math.abs(value) !== 1 && evaluated.every((other) => other === value);
+        return isStill && log.course.moves
+          ? warn(measured, fromTheStart(log, 'eval_reward'))
+          : pass(measured);
+      },
+      says: (m) =>
+        say`All ${m.evaluations} evaluations give exactly ${m.value}, while the policy changes: the evaluator has other weights than the trainer, or answers from a cache.`,
     }),
   ],
 };

@@ -111,6 +111,16 @@ describe('lines of names and numbers', () => {
       'step 3: reward=0.5, loss=0.1, kl=0.0003 | completion length: mean=300, std=20',
       { 'completions/mean_length': 300 },
     ],
+    [
+      'values of the first and the last update',
+      'step 3 reward=0.5 loss=0.1 kl=0.0003 clipfrac=0.25->0.125',
+      { 'clip_ratio/first': 0.25, 'clip_ratio/region_mean': 0.125 },
+    ],
+    [
+      'two values of each name, and which',
+      'step 3 | reward mean/std 0.5/0.25 | ratio first/last 1.0/1.5 clip 0.25/0.125 | loss 0.1 | kl 0.0003',
+      { reward_std: 0.25, 'ratio/first': 1, 'ratio/mean': 1.5, 'clip_ratio/first': 0.25 },
+    ],
   ])('may have between them %s', async (_, line, more) => {
     const reading = await readText(
       'a.log',
@@ -124,6 +134,18 @@ describe('lines of names and numbers', () => {
   it('are not the numbers of a sentence', async () => {
     const text = 'step 1\nreward 3 of 5 samples was 0\nloss 0.1 reward 0.5\nstep 2 loss 0.2 reward 0.25\n';
     expect(column(await readText('a.log', text), 'reward')).toEqual([0.5, 0.25]);
+  });
+
+  it('are those of the trainer and the evaluator where a script names who measured', async () => {
+    const rows = [1, 2].map((step) => ({
+      step,
+      'reward/total_mean': 0.5,
+      'learner/grad_norm': step,
+      'evaluator/exact_greedy': step / 4,
+    }));
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(column(reading, 'grad_norm')).toEqual([1, 2]);
+    expect(column(reading, 'eval_reward')).toEqual([0.25, 0.5]);
   });
 
   it('prefer a raw reward to one that is normalised', async () => {

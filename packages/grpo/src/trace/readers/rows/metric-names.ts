@@ -32,6 +32,7 @@ const NAMES = {
   ],
   'completions/ended_ratio': ['eos_frac', 'has_eos', 'finished', 'finished_frac', 'ended', 'ended_frac'],
   'clip_ratio/region_mean': ['clip', 'clip_frac', 'clipped_frac', 'pg_clip_frac', 'policy_clip_frac'],
+  'clip_ratio/first': ['clip_first', 'clip_frac_first', 'pg_clip_frac_first'],
   frac_reward_zero_std: [
     'frac_reward_zero_std',
     'zero_std_frac',
@@ -132,6 +133,7 @@ const SHARES: ReadonlySet<string> = new Set<CommonName>([
   'completions/clipped_ratio',
   'completions/ended_ratio',
   'clip_ratio/region_mean',
+  'clip_ratio/first',
   'frac_reward_zero_std',
 ]);
 
@@ -140,7 +142,7 @@ export const canBe = (common: string, value: number): boolean => !SHARES.has(com
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
@@ -150,8 +152,9 @@ const BY_FUNCTION =
 const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
-const ACCURACY = /^(mean[_ ])?(acc|accuracy|pass@?1|success(_rate)?|score)$/i;
-const EVALUATION = /^(?:eval|val|valid|validation|test)[/_ ]+(.+)$/i;
+const ACCURACY =
+  /^(mean[_ ])?((acc|accuracy|pass@?1|success(_rate)?|score)|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
+const EVALUATION = /^(?:eval|evaluation|evaluator|val|valid|validation|test|held_?out)[/_ ]+(.+)$/i;
 
 const known = new Map<string, string | undefined>();
 /** A hostile file may have any number of names. */

@@ -58,6 +58,17 @@ const OF_ONE_NAME = new RegExp(
   String.raw`(?<![\w/.])([A-Za-z_][\w/-]{0,40})\s?:\s+(${STATISTIC}(?:(?:,\s*|\s+\()${STATISTIC}\)?)*)`,
   'gi',
 );
+/** `approx_kl 0.01->0.03`: a value of the step's first update, or of its begin, and its last. */
+const COURSE = new RegExp(
+  String.raw`(?<![\w/.@-])([A-Za-z_][\w/.@-]{0,80})(?:\s?[:=]\s*|\s+)(${NUMBER})\s?(?:[-=]>|→)\s?(${NUMBER})(?![\w/:]|\.\w)`,
+  'gi',
+);
+/** `ratio first/last 1.0/1.2 rstd 0.0/0.1`: two values of each name, and which. */
+const WHICH = /\b(first|before|old|mean|avg|min)\/(last|after|new|std|max)\b/i;
+const TWO = new RegExp(
+  String.raw`(?<![\w/.@-])([A-Za-z_][\w.@-]{0,80})(?:\s[a-z]+\/[a-z]+)?(?:\s?[:=]\s*|\s+)(${NUMBER})\/(${NUMBER})(?![\w/:]|\.\w)`,
+  'gi',
+);
 const LIST = new RegExp(
   String.raw`(?<!\w)([A-Za-z_][\w ]{0,60}?)\s?[:=]\s*\[((?:\s*(?:${NUMBER})\s*,)+\s*(?:${NUMBER})\s*,?\s*)\]`,
   'gi',
@@ -68,7 +79,7 @@ const REMARK = /(?<=\d)\s*\([^()]*\)/g;
 /** Half a bracket, left where a pair inside was taken out: `R 0.2 (fmt=1)`. */
 const HALF_BRACKET = /^\s*[)\]]|[([]\s*$/g;
 /** Signs before the first name: `: `, `[071] `, `• `. */
-const MARK = /^\s*(?::|\[\d+\]|[•*▶-](?=\s))/;
+const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
@@ -80,7 +91,7 @@ const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 export function namedLine(text: string): NamedLine {
   const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(PLACE, ''));
   const numbers: NamedNumber[] = [];
-  const plain = rest.replace(AROUND, '').replace(OF_ONE_NAME, (_, name: string, all: string) =>
+  const plain = withoutTwo(rest.replace(AROUND, '')).replace(OF_ONE_NAME, (_, name: string, all: string) =>
     all
       .replace(/ \(/g, ', ')
       .replaceAll(')', '')
@@ -102,6 +113,19 @@ export function namedLine(text: string): NamedLine {
   for (const segment of left.replace(REMARK, '').split(/[|,;\t]| - /))
     addAll(numbers, segment.replace(HALF_BRACKET, '').replace(MARK, '').trimEnd());
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
+}
+
+/** Gives each of two values under one name a name of its own; the later one, or the mean, keeps it. */
+function withoutTwo(text: string): string {
+  const single = text.replace(COURSE, '|$1_first: $2|$1: $3|');
+  const which = WHICH.exec(single);
+  if (!which) return single;
+  const behind = which.slice(1).map((word) => (/^(last|after|new|mean|avg)$/i.test(word) ? '' : `_${word}`));
+  const two = single.slice(which.index).search(/[|;]/);
+  const end = two < 0 ? single.length : which.index + two;
+  const begin = single.lastIndexOf('|', which.index) + 1;
+  const named = single.slice(begin, end).replace(TWO, `|$1${behind[0]}: $2|$1${behind[1]}: $3|`);
+  return single.slice(0, begin) + named + single.slice(end);
 }
 
 /** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */
