@@ -117,15 +117,15 @@ export function namedLine(text: string): NamedLine {
 
 /** Gives each of two values under one name a name of its own; the later one, or the mean, keeps it. */
 function withoutTwo(text: string): string {
-  const single = text.replace(COURSE, '|$1_first: $2|$1: $3|');
-  const which = WHICH.exec(single);
-  if (!which) return single;
-  const behind = which.slice(1).map((word) => (/^(last|after|new|mean|avg)$/i.test(word) ? '' : `_${word}`));
-  const two = single.slice(which.index).search(/[|;]/);
-  const end = two < 0 ? single.length : which.index + two;
-  const begin = single.lastIndexOf('|', which.index) + 1;
-  const named = single.slice(begin, end).replace(TWO, `|$1${behind[0]}: $2|$1${behind[1]}: $3|`);
-  return single.slice(0, begin) + named + single.slice(end);
+  const segments = text.replace(COURSE, '|$1_first: $2|$1: $3|').split('|');
+  return segments.map(withoutWhich).join('|');
+}
+
+function withoutWhich(segment: string): string {
+  const which = WHICH.exec(segment)?.slice(1);
+  const [one, other] =
+    which?.map((word) => (/^(last|after|new|mean|avg)$/i.test(word) ? '' : `_${word}`)) ?? [];
+  return one === undefined ? segment : segment.replace(TWO, `|$1${one}: $2|$1${other}: $3|`);
 }
 
 /** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */
