@@ -4,6 +4,7 @@ import { logCheck, stepCheck } from '../check.js';
 import { movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { type LogView, valuesAt } from '../log-view.js';
+import { FEWEST_PARTS, NEAR, partsOf } from '../measures/loss-parts.js';
 import { lossTerms } from '../measures/loss-terms.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -23,14 +24,8 @@ const CANCELLED = 1e-6;
 /** Size of a mean of advantages, which rounding leaves. */
 const CENTRED = 1e-5;
 
-/** Fewest entries that show what the loss is made of. */
-const FEWEST_PARTS = 8;
-
 /** Weight of an entropy bonus that is ten times what trainers of language models use. */
 const LARGE_BONUS = 0.1;
-
-/** Share of a part of the loss that a metric need not explain: the two may be means over other tokens. */
-const NEAR = 0.05;
 
 /** Metrics that cannot be 0 throughout, and what contradicts it. */
 const MONITORS: Readonly<Record<'entropy' | 'completions/mean_length' | 'kl', (log: LogView) => boolean>> = {
@@ -374,45 +369,4 @@ function isKlAlone(log: LogView): boolean {
     // A β of each kind, an entropy bonus that comes and goes, groups of an earlier policy.
     log.names(/^(beta\/|entropy_coef$|groups_replayed$)/).length === 0
   );
-}
-
-/**
- * The factors of two metrics whose sum the values are: of one alone where that does, else of both. A metric that is missing,
- * or makes little of the values, has the factor 0.
- */
-function partsOf(
-  values: Float64Array,
-  metrics: readonly [Float64Array, Float64Array],
-): { weights: number[]; entries: number } | undefined {
-  for (const used of [[0], [1], [0, 1]]) {
-    const known = [...values.keys()].filter((i) =>
-      used.every((m) => Number.isFinite(values[i]! * metrics[m]![i]!)),
-    );
-    const at = (column: Float64Array) => known.map((i) => column[i]!);
-    const [own, columns] = [at(values), used.map((m) => at(metrics[m]!))];
-    const sizes = own.map(Math.abs);
-    if (known.length < FEWEST_PARTS) continue;
-    const factors = leastSquares(own, columns);
-    const off = own.map((value, n) => value - sum(factors.map((factor, m) => factor * columns[m]![n]!)));
-    const level = sum(own) / own.length;
-    const left = sum(off.map((x) => x * x)) / sum(own.map((x) => (x - level) ** 2));
-    // The level alone may be another part's: its changes are to be explained as well.
-    if (!(sum(off.map(Math.abs)) <= NEAR * sum(sizes) && left <= NEAR)) continue;
-    const weights = [0, 0];
-    for (const [m, factor] of factors.entries())
-      if (Math.abs(factor) * sum(columns[m]!.map(Math.abs)) > 0.1 * sum(sizes)) weights[used[m]!] = factor;
-    return { weights, entries: known.length };
-  }
-  return undefined;
-}
-
-/** Factors of one or two columns whose sum comes nearest to the values; NaN where none is nearest. */
-function leastSquares(values: readonly number[], columns: readonly (readonly number[])[]): number[] {
-  const dot = (a: readonly number[], b: readonly number[]) => sum(a.map((x, i) => x * b[i]!));
-  const [x, y] = columns;
-  if (!y) return [dot(values, x!) / dot(x!, x!)];
-  const [xx, xy, yy] = [dot(x!, x!), dot(x!, y), dot(y, y)];
-  const [vx, vy] = [dot(values, x!), dot(values, y)];
-  const determinant = xx * yy - xy * xy;
-  return [(vx * yy - vy * xy) / determinant, (vy * xx - vx * xy) / determinant];
 }
