@@ -176,7 +176,11 @@ testLogCheck('B19.log', [
   { name: 'tokens less likely', metrics: likely(-2, 1), verdict: 'warn' },
   { name: 'tokens likelier', metrics: likely(-0.4, 1), verdict: 'warn' },
   { name: 'log-probs of whole completions', metrics: likely(-20, 1), verdict: 'not applicable' },
-  { name: 'what may be log-probs of whole completions', metrics: likely(-13, 1), verdict: 'inform' },
+  {
+    name: 'too likely for whole completions, too unlikely for tokens',
+    metrics: likely(-13, 1),
+    verdict: 'warn',
+  },
   { name: 'too unlikely even as whole completions', metrics: likely(-60, 1), verdict: 'warn' },
   { name: 'tokens sampled at a temperature of 0.7', metrics: likely(-0.62, 1), verdict: 'warn' },
 ]);

@@ -2,6 +2,7 @@ import { mean, moments, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
+import { fromTheStart } from '../log-view.js';
 import { sampledMasks } from '../measures/first-update.js';
 import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
 import { hasPenalties, lowersNone, samplerGap, truncates } from '../measures/sampling.js';
@@ -17,8 +18,8 @@ const SURPRISE = 8;
 
 /** Bounds of −log p ÷ entropy in a log, whose two means need not weigh tokens alike: healthy runs have 0.98 to 1.03. */
 const SURPRISING = { low: 0.8, high: 1.25 };
-/** And of −log p ÷ (entropy × length), where it may be that of whole completions of many lengths. */
-const WHOLE = { low: 0.5, high: 2 };
+/** The same of −log p ÷ (entropy × length), of whole completions: their spread in length and entropy shifts it by some hundredths. */
+const WHOLE = { low: 0.85, high: 1.15 };
 
 /** Distance of a run's mean ratio from 1: updates push it, by their own samples, some hundredths away. */
 const RATIO_OFF = 0.05;
@@ -214,13 +215,13 @@ export const b19: Fault = {
       level: 3,
       rank: 6,
       exactLogprobs: true,
-      threshold: `the sum of −log p over 8 entries or more is ${SURPRISING.low} to ${SURPRISING.high} times that of the entropies, or of entropies × lengths where it is that of whole completions; informs at ${WHOLE.low} to ${WHOLE.high} times the latter`,
+      threshold: `the sum of −log p over 8 entries or more is ${SURPRISING.low} to ${SURPRISING.high} times that of the entropies, or, of whole completions, ${WHOLE.low} to ${WHOLE.high} times that of entropies × lengths`,
       sources: ['huggingface/trl#3029', 'huggingface/trl#4159'],
       why: '−log p of a sampled token is its entropy on average.',
       remedy:
         'Score under the sampling distribution: the same temperature, no top-p, top-k or penalties, no dropout; and look at the shift by one of logits and tokens.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
-      induces: ['B39', 'B40'],
+      induces: ['B39', 'B40', 'B49', 'B61', 'B62'],
       settles: 'Log-probs and entropies of one completion, token by token.',
       proofs: [],
       needs: ['logprobs/mean', 'entropy'],
@@ -233,14 +234,15 @@ export const b19: Fault = {
         const of = (column: Float64Array) => mean(judged.map((i) => column[i]!));
         const surprise = -of(logprobs) / of(entropies);
         const ofWhole = -of(logprobs) / of(entropies.map((entropy, i) => entropy * lengths[i]!));
-        const lies = (value: number, { low, high }: typeof WHOLE) => value >= low && value <= high;
+        const fits = (value: number, { low, high }: typeof WHOLE) => value >= low && value <= high;
         const measured = { entries: judged.length, surprise: -of(logprobs), entropy: of(entropies) };
-        if (lies(surprise, SURPRISING)) return pass(measured);
-        if (lies(ofWhole, SURPRISING)) return notApplicable('log-probs of tokens rather than of completions');
-        return lies(ofWhole, WHOLE) ? inform(measured) : warn(measured);
+        if (fits(surprise, SURPRISING)) return pass(measured);
+        return fits(ofWhole, WHOLE)
+          ? notApplicable('log-probs of tokens rather than of completions')
+          : warn(measured, fromTheStart(log, 'logprobs/mean'));
       },
       says: (m) =>
-        say`Sampled tokens have a −log p of ${m.surprise} on average where the entropy is ${m.entropy}: for samples of the scored distribution the two are equal. ${m.surprise > m.entropy ? 'Sampling was at a higher temperature, or scoring uses the wrong logits.' : 'Sampling was sharper: a lower temperature, top-p or top-k.'}`,
+        say`Sampled tokens have a −log p of ${m.surprise} on average where the entropy is ${m.entropy}: for samples of the scored distribution the two are equal. ${m.surprise > 3 * m.entropy ? 'The log-probs are those of other tokens: look at the shift by one of logits and tokens.' : m.surprise > m.entropy ? 'Sampling was at a higher temperature or from other weights, or scoring uses the wrong logits.' : 'Sampling was sharper: a lower temperature, top-p or top-k.'}`,
     }),
     logCheck({
       code: 'B19.ratio',
@@ -256,6 +258,7 @@ export const b19: Fault = {
       remedy:
         'Take the old log-probs from the model that sampled, at its temperature, in the same mode, over the same tokens as the new ones.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B49', 'B61', 'B62'],
       settles: 'The ratios of the first update of a step: each is 1.',
       proofs: [],
       needs: ['ratio/mean'],
@@ -265,7 +268,9 @@ export const b19: Fault = {
         const { mean: ratio, deviation, count } = moments(ratios, 1);
         const error = deviation / Math.sqrt(count);
         const measured = { entries: count, ratio, error };
-        return Math.abs(ratio - 1) > RATIO_OFF + 6 * error ? warn(measured) : pass(measured);
+        return Math.abs(ratio - 1) > RATIO_OFF + 6 * error
+          ? warn(measured, fromTheStart(log, 'ratio/mean'))
+          : pass(measured);
       },
       says: (m) =>
         say`The ratio of new to old policy is ${m.ratio} on average, ± ${m.error}: over tokens that the old policy sampled it is 1. The old log-probs are not those of the policy that sampled.`,

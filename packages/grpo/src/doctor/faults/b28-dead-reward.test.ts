@@ -44,3 +44,28 @@ testLogCheck('B28.log', [
     verdict: 'warn',
   },
 ]);
+
+const answers = (answer: (i: number) => number) => ({
+  'rewards/accuracy_reward/mean': times(60, answer),
+  'rewards/format_reward/mean': times(60, (i) => 0.75 + i / 300),
+});
+
+testLogCheck('B28.chance', [
+  {
+    name: 'answers that are right by chance',
+    metrics: answers((i) => (i % 10 ? 0 : 0.06)),
+    verdict: 'warn',
+    measured: { hits: 6 },
+  },
+  {
+    name: 'hard problems of which more are solved',
+    metrics: answers((i) => (i > 45 ? 0.06 : 0)),
+    verdict: 'pass',
+  },
+  { name: 'answers that are right at times', metrics: answers((i) => (i % 2 ? 0 : 0.2)), verdict: 'pass' },
+  {
+    name: 'a format that is not learnt either',
+    metrics: { ...answers(() => 0), 'rewards/format_reward/mean': times(60, 0.3) },
+    verdict: 'not applicable',
+  },
+]);

@@ -1,4 +1,4 @@
-import { isFlat, withoutNaN } from '../../maths/moments.js';
+import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, rewardNames } from '../log-view.js';
@@ -9,6 +9,12 @@ import { say } from '../sentence.js';
 const PENALTY = /penal|punish|overlong|repeti|length/i;
 /** Fewest steps for which a constant metric is evidence. */
 const LONG = 20;
+
+/** Names of rewards for the answer, and for its form. */
+const ANSWER = /acc|correct|answer|solution|exact/i;
+const FORM = /format|tag|xml|style/i;
+/** A reward that is hit by chance: fewest steps, share of entries without it, and the form that is learnt meanwhile. */
+const RARE = { steps: 40, zeros: 0.8, formed: 0.8 };
 
 export const b28: Fault = {
   code: 'B28',
@@ -59,6 +65,43 @@ export const b28: Fault = {
       },
       says: (m) =>
         say`${m.dead} of ${m.rewards} rewards never pay in ${m.steps} steps: ${m.names}. ${m.dead === m.rewards && !m.learns ? 'Nothing is rewarded.' : 'Only the others train.'}`,
+    }),
+    logCheck({
+      code: 'B28.chance',
+      title: 'The answer is right at times where its form is',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 5,
+      threshold: `over ${RARE.steps} steps or more, no reward named for the answer is 0 in ${RARE.zeros} of the entries or more and does not rise, while one named for the format ends above ${RARE.formed}`,
+      sources: [],
+      why: 'Seen in a run whose gold answers were shifted by one row: six hits by chance in 60 steps, while the format was learnt.',
+      remedy:
+        'Grade a gold completion of some problems, and read prompt, gold answer and completion side by side.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The grade of a gold completion: 1 means that the task is too hard for the model.',
+      proofs: ['log only'],
+      needs: [],
+      test(log) {
+        const all = rewardNames(log);
+        const last = (name: string) => mean(withoutNaN(log.column(`rewards/${name}/mean`)).slice(-5));
+        const formed = all.find((name) => FORM.test(name) && last(name) > RARE.formed);
+        const answers = all.filter(
+          (name) => ANSWER.test(name) && log.stepsWith(`rewards/${name}/mean`) >= RARE.steps,
+        );
+        if (!formed || answers.length === 0)
+          return notApplicable(`a reward for the answer over ${RARE.steps} steps beside one for the format`);
+        const rare = answers.flatMap((name) => {
+          const values = withoutNaN(log.column(`rewards/${name}/mean`));
+          const hits = values.filter((value) => value > 0).length;
+          const late = values.slice(values.length >> 1).filter((value) => value > 0).length;
+          const isRare = hits <= (1 - RARE.zeros) * values.length && 2 * late <= hits + 2;
+          return isRare && hits > 0 ? [{ name, hits, entries: values.length, formed }] : [];
+        });
+        return rare[0] ? warn(rare[0]) : pass({ name: '', hits: 0, entries: 0, formed });
+      },
+      says: (m) =>
+        say`The reward ${m.name} pays in ${m.hits} of ${m.entries} entries only, and not more in the end, while ${m.formed} is earned: either the task is too hard, or the gold answers belong to other prompts or are compared in another form.`,
     }),
   ],
 };

@@ -140,6 +140,14 @@ testLogCheck('B38.first', [
     measured: { name: 'clip_ratio/first' },
   },
   {
+    name: 'the one update of each rollout that clips',
+    metrics: { 'ratio/mean': times(12, 1.001), 'clip_ratio/region_mean': times(12, 0.1) },
+    declared: { updatesPerRollout: 1 },
+    series: { producer: { name: 'unknown' } },
+    verdict: 'fail',
+    measured: { name: 'clip_ratio/region_mean', isOnly: true },
+  },
+  {
     name: 'only later updates that clip',
     metrics: { 'clip_ratio/first': times(12, 0), 'clip_ratio/region_mean': times(12, 0.3) },
     verdict: 'pass',

@@ -145,3 +145,19 @@ testLogCheck('B51.again', [
   { name: 'the first entries and the last', metrics: { kl: back([1, 2, 40]) }, verdict: 'pass' },
   { name: 'a KL near 0 throughout', metrics: { kl: times(40, (i) => (i % 2) / 1e4) }, verdict: 'pass' },
 ]);
+
+testLogCheck('B51.old', [
+  { name: 'two KLs of one model', metrics: { kl: [0.3, 0.4], 'kl/old': [0.25, 0.01] }, verdict: 'pass' },
+  {
+    name: 'a reference with dropout',
+    metrics: { kl: [0.33, 0.3], 'kl/old': [1e-4, 9e-4] },
+    verdict: 'warn',
+    measured: { kl: 0.33 },
+  },
+  {
+    name: 'a later step',
+    metrics: { kl: [0.33], 'kl/old': [1e-4] },
+    firstStep: 5,
+    verdict: 'not applicable',
+  },
+]);

@@ -18,6 +18,9 @@ const TO_START = 'a KL to the starting model: this one is to a teacher';
 /** Share of the KL around it that an entry falls to, and the KL from which that shows: a log may have four decimals. */
 const [FALLEN_TO, ENOUGH_KL] = [0.02, 5e-3];
 
+/** How many times the KL to the old policy that to the reference may be at step 1, and from which KL on. */
+const [APART, SURELY] = [10, 0.05];
+
 export const b51: Fault = {
   code: 'B51',
   name: 'reference model',
@@ -160,6 +163,37 @@ export const b51: Fault = {
       },
       says: (m) =>
         say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} ${m.steps === 1 ? 'step' : 'steps'} at a learning rate of ${m.rate} or less, which cannot move the policy that far${Number.isFinite(m.end) ? say` (${m.end} at the end)` : ''}: the reference is not the model that training started from, or the two are scored differently.`,
+    }),
+    logCheck({
+      code: 'B51.old',
+      title: 'At step 1 the reference is as near as the old policy',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 3,
+      rank: 7,
+      threshold: `in the entry of step 1, a KL to the reference of at most ${SURELY} nat, or ${APART} × the KL to the old policy`,
+      sources: ['arXiv:2402.03300'],
+      why: 'There the old policy is the reference: however many updates lie between, the KL to the one is that to the other.',
+      remedy:
+        'Score one batch by policy and reference before any update; put the reference into evaluation mode, and load it from the model that training starts with.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B49', 'B50', 'B38', 'B62'],
+      settles: 'Two scorings of one batch by the reference: they differ with dropout.',
+      proofs: [],
+      needs: ['kl', 'kl/old'],
+      test(log) {
+        const first = log.series.entries.find(({ values }) => Number.isFinite(values.kl));
+        const { kl = Number.NaN, 'kl/old': old = Number.NaN } = first?.values ?? {};
+        if (log.declared.teacher) return notApplicable(TO_START);
+        if (!first || first.step > (log.series.countsFrom ?? 1) || Number.isNaN(old))
+          return notApplicable('both KLs of step 1');
+        const measured = { kl, old };
+        return kl > SURELY && kl > APART * Math.abs(old)
+          ? warn(measured, [{ step: first.step, text: 'kl', values: { value: kl } }])
+          : pass(measured);
+      },
+      says: (m) =>
+        say`At step 1 the KL to the reference is ${m.kl} nats per token, and that to the old policy ${m.old}: there the two are the model that training starts from. Either the reference is another model, or it is scored differently, as with dropout.`,
     }),
     logCheck({
       code: 'B51.again',

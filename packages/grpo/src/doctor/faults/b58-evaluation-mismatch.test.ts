@@ -39,3 +39,45 @@ testLogCheck('B58.still', [
     verdict: 'pass',
   },
 ]);
+
+const apart = (training: (i: number) => number, evaluation: (i: number) => number) => ({
+  'rewards/answer/mean': times(30, training),
+  'eval_rewards/answer/mean': times(30, (i) => (i % 5 ? undefined : evaluation(i))),
+});
+
+testLogCheck('B58.apart', [
+  {
+    name: 'evaluation a little below training',
+    metrics: apart(
+      (i) => 0.3 + i / 60,
+      (i) => 0.25 + i / 90,
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'answers that are shuffled in evaluation',
+    metrics: apart(
+      (i) => 0.3 + i / 60,
+      () => 0.01,
+    ),
+    verdict: 'warn',
+    measured: { isFromStart: true },
+  },
+  {
+    name: 'problems that are learnt by heart',
+    metrics: apart(
+      (i) => 0.3 + i / 60,
+      () => 0.25,
+    ),
+    verdict: 'warn',
+    measured: { isFromStart: false },
+  },
+  {
+    name: 'what is hardly earned in training either',
+    metrics: apart(
+      () => 0.05,
+      () => 0,
+    ),
+    verdict: 'pass',
+  },
+]);

@@ -1,10 +1,13 @@
-import { withoutNaN } from '../../maths/moments.js';
+import { mean, withoutNaN } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { fromTheStart } from '../log-view.js';
-import { notApplicable, pass, warn } from '../outcome.js';
+import { fromTheStart, rewardNames } from '../log-view.js';
+import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
+
+/** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
+const [LEAST_SHARE, EARNED] = [0.4, 0.1];
 
 export const b58: Fault = {
   code: 'B58',
@@ -47,6 +50,50 @@ export const b58: Fault = {
       },
       says: (m) =>
         say`The evaluation goes from ${m.first} to ${m.last} in ${m.evaluations} evaluations and falls, while the training reward rises: what is learnt is not what is evaluated.`,
+    }),
+    logCheck({
+      code: 'B58.apart',
+      title: 'A reward function gives in evaluation what it gives in training',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold: `for each function of training and evaluation, the mean of the last third of at least 4 evaluations is ${LEAST_SHARE} × that of training or more, if that is above ${EARNED}`,
+      sources: [],
+      why: 'Seen in loops whose answers were shuffled in evaluation, whose training reward took any text that holds the answer, and that trained on one batch.',
+      remedy:
+        'Run one problem through both: prompt, decoding, parser and gold answer must be the same. If they are, the training problems are too few, or are drawn again and again.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      induces: ['B27'],
+      settles: 'One problem through training and evaluation: ids, completion and grade must be equal.',
+      proofs: ['log only'],
+      needs: [],
+      test(log): Outcome<{ name: string; training: number; evaluation: number; isFromStart: boolean }> {
+        const names = rewardNames(log).filter((name) => log.has(`eval_rewards/${name}/mean`));
+        const judged = names.flatMap((name) => {
+          const training = withoutNaN(log.column(`rewards/${name}/mean`));
+          const evaluation = withoutNaN(log.column(`eval_rewards/${name}/mean`));
+          if (evaluation.length < 4) return [];
+          const third = (values: readonly number[], from: number) =>
+            mean(
+              values.slice(
+                Math.floor((from * values.length) / 3),
+                Math.ceil(((from + 1) * values.length) / 3),
+              ),
+            );
+          const isFromStart = evaluation[0]! < LEAST_SHARE * mean(training.slice(0, 3));
+          return [{ name, training: third(training, 2), evaluation: third(evaluation, 2), isFromStart }];
+        });
+        const [worst] = judged.sort((a, b) => a.evaluation / a.training - b.evaluation / b.training);
+        if (!worst) return notApplicable('a reward function of training and of 4 evaluations');
+        return worst.training > EARNED && worst.evaluation < LEAST_SHARE * worst.training
+          ? warn(worst)
+          : pass(worst);
+      },
+      says: (m) =>
+        m.isFromStart
+          ? say`The reward ${m.name} is ${m.training} in training and ${m.evaluation} in evaluation, and was as far apart from the first evaluation on: the two are not judged alike. Prompts, decoding limit, parser or gold answers differ.`
+          : say`The reward ${m.name} is ${m.training} in training and ${m.evaluation} in evaluation, and was not as far apart at first: training pays for what evaluation does not take, or the same few problems are learnt by heart.`,
     }),
     logCheck({
       code: 'B58.still',

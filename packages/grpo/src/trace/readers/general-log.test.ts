@@ -148,6 +148,31 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'eval_reward')).toEqual([0.25, 0.5]);
   });
 
+  it('behind the word validation are those of an evaluation', async () => {
+    const text = [1, 2]
+      .map(
+        (n) =>
+          `step=${n} loss=0.1 reward=0.5 answer=0.25\n*** VALIDATION step=${n} answer_reward=0.${n} acc=0.5\n`,
+      )
+      .join('');
+    const reading = await readText('a.log', text);
+    expect(column(reading, 'rewards/answer/mean')).toEqual([0.25, 0.25]);
+    expect(column(reading, 'eval_rewards/answer/mean')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'eval_reward')).toEqual([0.5, 0.5]);
+  });
+
+  it('have the mean, the least and the largest where their name says so', async () => {
+    const text = [1, 2]
+      .map((n) => `[00${n}/060] step=${n} reward=0.5 ratio(mean/min/max)=0.9/0.8/1.5 kl_old=+0.06 loss=0.1\n`)
+      .join('');
+    expect((await readText('a.log', text)).series!.entries[0]!.values).toMatchObject({
+      'ratio/mean': 0.9,
+      'ratio/min': 0.8,
+      'ratio/max': 1.5,
+      'kl/old': 0.06,
+    });
+  });
+
   it('prefer a raw reward to one that is normalised', async () => {
     const rows = [1, 2].map((step) => ({
       step,

@@ -140,7 +140,7 @@ describe('JSON Lines of metrics', () => {
       'completions/mean_length': 250,
       'completions/clipped_ratio': 0.1,
       'sampling/probability_difference/mean': 0.004,
-      'actor/ppo_kl': 0.0002,
+      'kl/old': 0.0002,
       eval_reward: 0.55,
     });
     expect(column(reading, 'reward_std')).toEqual([0, undefined]);

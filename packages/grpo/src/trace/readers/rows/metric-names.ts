@@ -5,11 +5,21 @@
  * only say that it is a mean or of the training.
  */
 const NAMES = {
-  reward: ['reward', 'episode_reward', 'ep_reward', 'reward_score', 'reward_scores', 'r'],
+  reward: [
+    'reward',
+    'episode_reward',
+    'ep_reward',
+    'reward_score',
+    'reward_scores',
+    'r',
+    'solve_frac',
+    'solved_frac',
+  ],
   reward_std: ['reward_std', 'std'],
   loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
   kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_loss'],
+  'kl/old': ['kl_old', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
   grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
   entropy: ['entropy', 'policy_entropy', 'h'],
   learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
@@ -146,9 +156,12 @@ const PLAIN =
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
-/** Matches rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`, `r_format`. */
-const BY_FUNCTION =
-  /^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?|(?:r|rew)_(\w+?)(?:_mean)?)$/;
+/** Words that alone say what a reward pays for. */
+const GRADED = 'answer|correct|correctness|exact|format|tags?|style|length';
+/** Matches rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`, `r_format`, `answer`. */
+const BY_FUNCTION = new RegExp(
+  String.raw`^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?|(?:r|rew)_(\w+?)(?:_mean)?|(?:reward_)?(${GRADED})(?:_mean)?)$`,
+);
 const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
@@ -175,7 +188,7 @@ function find(name: string): string | undefined {
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
-  const [, below, before, after] = BY_FUNCTION.exec(name) ?? [];
+  const [, below, before, after, alone] = BY_FUNCTION.exec(name) ?? [];
   const isOther = words.some((word) => OTHER.test(word));
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
   const whole = byWords.get(keyOf(words));
@@ -183,7 +196,7 @@ function find(name: string): string | undefined {
   if (isOther) return undefined;
   const common = byWords.get(keyOf(words.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
-  const beside = before ?? after;
+  const beside = before ?? after ?? alone;
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
 }
 

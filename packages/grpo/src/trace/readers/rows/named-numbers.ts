@@ -63,10 +63,11 @@ const COURSE = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][\w/.@-]{0,80})(?:\s?[:=]\s*|\s+)(${NUMBER})\s?(?:[-=]>|→)\s?(${NUMBER})(?![\w/:]|\.\w)`,
   'gi',
 );
-/** `ratio first/last 1.0/1.2 rstd 0.0/0.1`: two values of each name, and which. */
-const WHICH = /\b(first|before|old|mean|avg|min)\/(last|after|new|std|max)\b/i;
-const TWO = new RegExp(
-  String.raw`(?<![\w/.@-])([A-Za-z_][\w.@-]{0,80})(?:\s[a-z]+\/[a-z]+)?(?:\s?[:=]\s*|\s+)(${NUMBER})\/(${NUMBER})(?![\w/:]|\.\w)`,
+/** `ratio first/last 1.0/1.2 rstd 0.0/0.1`, `len(mean/min/max)=40/3/64`: several values of each name, and which. */
+const WHICH =
+  /\b(first|before|old|last|after|new|mean|avg|std|min|max)(?:\/(?:first|before|old|last|after|new|mean|avg|std|min|max)\b){1,3}/i;
+const SEVERAL = new RegExp(
+  String.raw`(?<![\w/.@-])([A-Za-z_][\w.@-]{0,80})(?:\([a-z/]+\)|\s[a-z]+(?:\/[a-z]+)+)?(?:\s?[:=]\s*|\s+)((?:${NUMBER})(?:\/(?:${NUMBER})){1,3})(?![\w/:]|\.\w)`,
   'gi',
 );
 const LIST = new RegExp(
@@ -87,15 +88,30 @@ export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
+/** Before the first number: what the line tells is an evaluation's. */
+const EVALUATION = /^[^=:|\d]*\b(?:eval(?:uation)?|valid(?:ation)?|val|test)\b/i;
+const OF_EVALUATION = /^(?:eval|val|test)/i;
+
 /** What a line tells. */
 export function namedLine(text: string): NamedLine {
+  const line = lineOf(text);
+  if (!EVALUATION.test(text)) return line;
+  const numbers = line.numbers.map((one) =>
+    OF_EVALUATION.test(one.name) ? one : { ...one, name: `eval_${one.name}` },
+  );
+  return { ...line, numbers };
+}
+
+function lineOf(text: string): NamedLine {
   const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(PLACE, ''));
   const numbers: NamedNumber[] = [];
-  const plain = withoutTwo(rest.replace(AROUND, '')).replace(OF_ONE_NAME, (_, name: string, all: string) =>
-    all
-      .replace(/ \(/g, ', ')
-      .replaceAll(')', '')
-      .replace(/[a-z]+(?=\s*[=: ])/gi, `${name} $&`),
+  const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
+    OF_ONE_NAME,
+    (_, name: string, all: string) =>
+      all
+        .replace(/ \(/g, ', ')
+        .replaceAll(')', '')
+        .replace(/[a-z]+(?=\s*[=: ])/gi, `${name} $&`),
   );
   const without = plain.replace(LIST, (_, name: string, inside: string) => {
     const list = inside.split(',').flatMap((one) => numberOf(one) ?? []);
@@ -115,17 +131,22 @@ export function namedLine(text: string): NamedLine {
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
 }
 
-/** Gives each of two values under one name a name of its own; the later one, or the mean, keeps it. */
-function withoutTwo(text: string): string {
+/** Gives each of several values under one name a name of its own; the last one, or the mean, keeps it. */
+function withoutSeveral(text: string): string {
   const segments = text.replace(COURSE, '|$1_first: $2|$1: $3|').split('|');
   return segments.map(withoutWhich).join('|');
 }
 
 function withoutWhich(segment: string): string {
-  const which = WHICH.exec(segment)?.slice(1);
-  const [one, other] =
-    which?.map((word) => (/^(last|after|new|mean|avg)$/i.test(word) ? '' : `_${word}`)) ?? [];
-  return one === undefined ? segment : segment.replace(TWO, `|$1${one}: $2|$1${other}: $3|`);
+  const which = WHICH.exec(segment)?.[0].split('/');
+  if (!which) return segment;
+  const behind = which.map((word) => (/^(last|after|new|mean|avg)$/i.test(word) ? '' : `_${word}`));
+  return segment.replace(SEVERAL, (all, name: string, text: string) => {
+    const values = text.split('/');
+    return values.length === which.length
+      ? values.map((value, i) => `|${name}${behind[i]}: ${value}|`).join('')
+      : all;
+  });
 }
 
 /** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */

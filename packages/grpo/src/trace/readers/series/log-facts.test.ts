@@ -23,10 +23,19 @@ describe('what a log says beside its metrics', () => {
       'a dict of many lines',
       "(Task pid=7) {'algorithm': {'kind': 'grpo'},\n(Task pid=7)  'model': {'depth': 2},\n(Task pid=7)  'beta': 0.04,\n(Task pid=7)  'group_size': 4}\n",
     ],
+    ['a row of its own', '{"config": {"beta": 0.04, "group_size": 4}}\n'],
     ['lines', 'KL beta: 0.04\nRollouts per prompt = 4\n'],
   ])('are the settings in %s', async (_, text) => {
     const { declared } = await readText('a.log', `${text}${rows}\n`);
     expect(declared).toMatchObject({ rollout: { group: 4 }, kl: { beta: 0.04 } });
+  });
+
+  it.each([
+    [1, 64],
+    [4, 16],
+  ])('are %d updates from a rollout of 64 in batches of %d', async (updates, batch) => {
+    const text = `Namespace(rollout_batch_size=64, train_batch_size=${batch}, epochs_per_rollout_batch=1)\n`;
+    expect((await readText('a.log', text + rows)).declared!.updatesPerRollout).toBe(updates);
   });
 
   it('are the steps that the Trainer announces', async () => {

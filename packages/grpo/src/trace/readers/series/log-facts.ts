@@ -14,6 +14,8 @@ const ARGUMENT =
 /** `GRPOConfig(`, `Namespace(`: settings as Python prints an object of them. */
 const OBJECT = /\b(?:\w*(?:GRPO|Training|RL|Script)\w*(?:Config|Arguments|Args)|Namespace)\(/;
 const MEMBER = /\b([A-Za-z_]\w*)\s?=\s?('[^']*'|"[^"]*"|[-+\w.]+)(?=[,)\s]|$)/g;
+/** What a script calls its settings as a whole: `{"config": {"lr": 1e-6}}`. */
+const WRAPPER = /^(config|cfg|args|hparams|hyper_?param(eter)?s|settings|params)\./;
 /** `KL coef: 0.01`, `  Total optimization steps = 200`. */
 const NAMED = /^\W{0,8}([A-Za-z][\w .,()&/-]{1,80}?)\s*[:=]\s*([-+]?[\d.][\d.,eE+-]*|True|False|None)$/;
 /** A row of metrics: what stands alone below is a result. */
@@ -56,7 +58,8 @@ export class LogFacts {
 
   /** Takes settings that stand in the log as a dict. */
   dict(settings: Readonly<Record<string, unknown>>, line: number): void {
-    for (const [name, value] of Object.entries(flatSettings(settings))) this.#put(name, value, line);
+    for (const [name, value] of Object.entries(flatSettings(settings)))
+      this.#put(name.replace(WRAPPER, ''), value, line);
   }
 
   /** What was found; settings count that stand before the first entry. */

@@ -176,6 +176,14 @@ export function settingsIn(entries: MetricSeries['entries']): Record<string, Set
 function updatesPerRollout(number: Reader['number']): number | undefined {
   const told = number('updates_per_rollout');
   if (told !== undefined) return Math.max(1, told);
+  // CS336's names.
+  const [epochs, sampled, trained] = [
+    'epochs_per_rollout_batch',
+    'rollout_batch_size',
+    'train_batch_size',
+  ].map(number);
+  if (epochs !== undefined && sampled !== undefined && trained !== undefined && trained > 0)
+    return Math.max(1, (epochs * sampled) / trained);
   const iterations = number('num_iterations');
   const accumulated = number('gradient_accumulation_steps');
   if (iterations === undefined || accumulated === undefined) return undefined;
