@@ -1,4 +1,4 @@
-import { withoutNaN } from '../../maths/moments.js';
+import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -101,7 +101,7 @@ export const b41: Fault = {
         const measured = {
           entries: norms.length,
           first: norms[0]!,
-          largest: Math.max(...norms),
+          largest: largest(norms),
           change: median(withoutNaN(changes)),
         };
         const isGrown = measured.first > 0 && measured.largest > GROWN * measured.first;

@@ -74,15 +74,9 @@ export const b58: Fault = {
           const training = withoutNaN(log.column(`rewards/${name}/mean`));
           const evaluation = withoutNaN(log.column(`eval_rewards/${name}/mean`));
           if (evaluation.length < 4) return [];
-          const third = (values: readonly number[], from: number) =>
-            mean(
-              values.slice(
-                Math.floor((from * values.length) / 3),
-                Math.ceil(((from + 1) * values.length) / 3),
-              ),
-            );
+          const end = (values: readonly number[]) => mean(values.slice(-Math.ceil(values.length / 3)));
           const isFromStart = evaluation[0]! < LEAST_SHARE * mean(training.slice(0, 3));
-          return [{ name, training: third(training, 2), evaluation: third(evaluation, 2), isFromStart }];
+          return [{ name, training: end(training), evaluation: end(evaluation), isFromStart }];
         });
         const [worst] = judged.sort((a, b) => a.evaluation / a.training - b.evaluation / b.training);
         if (!worst) return notApplicable('a reward function of training and of 4 evaluations');
