@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { testLogCheck, times } from '../planted.test.helper.js';
 
 const noise = (i: number) => 0.05 * ((7 * i) % 5);
@@ -42,6 +43,42 @@ testLogCheck('B25.log', [
   {
     name: 'one function',
     metrics: { reward: rising, 'rewards/correct/mean': rising },
+    verdict: 'not applicable',
+  },
+]);
+
+const exact = times(20, (i) => (3 + (i % 4)) / 10);
+const overlong = times(20, (i) => -((i * i) % 7) / 10);
+const weighted = (weight: number) => exact.map((value, i) => value + weight * overlong[i]!);
+
+testLogCheck('B25.weights', [
+  {
+    name: 'a penalty below 0 with a weight below 0',
+    metrics: { reward: weighted(-0.3), 'rewards/exact/mean': exact, 'rewards/overlong/mean': overlong },
+    verdict: 'fail',
+    measured: { name: 'overlong', weight: expect.closeTo(-0.3) },
+  },
+  {
+    name: 'a penalty below 0 with a weight above 0',
+    metrics: { reward: weighted(0.5), 'rewards/exact/mean': exact, 'rewards/overlong/mean': overlong },
+    verdict: 'pass',
+  },
+  {
+    name: 'a penalty that says how much is to be taken off',
+    metrics: {
+      reward: weighted(0.5),
+      'rewards/exact/mean': exact,
+      'rewards/overlong/mean': overlong.map((value) => -value),
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward of which the functions are not all',
+    metrics: {
+      reward: weighted(-0.3).map((value, i) => value + (i % 3)),
+      'rewards/exact/mean': exact,
+      'rewards/overlong/mean': overlong,
+    },
     verdict: 'not applicable',
   },
 ]);

@@ -1,9 +1,14 @@
+import { leastSquares } from '../../maths/least-squares.js';
+import { largest, mean, sum } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import { BEYOND_NOISE, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { functionOf } from '../log-view.js';
-import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { functionOf, rewardNames } from '../log-view.js';
+import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
+
+/** What printing and rounding leave of a sum. */
+const EXACT = 1e-3;
 
 export const b25: Fault = {
   code: 'B25',
@@ -48,6 +53,51 @@ export const b25: Fault = {
       },
       says: (m) =>
         say`The reward ${m.name} fell from ${m.from} to ${m.to} while the total rose from ${m.start} to ${m.end}: another function pays for it.`,
+    }),
+    logCheck({
+      code: 'B25.weights',
+      title: 'A penalty takes from the reward',
+      stage: 'reward',
+      kind: 'identity',
+      level: 4,
+      rank: 7,
+      threshold: `where the logged reward is a weighted sum of the logged functions, within ${EXACT} over ${MIN_ENTRIES} entries or more, no function that is never above 0 has a weight below 0`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'reward = Σ weight × function. A penalty that is negative already and has a negative weight is paid for.',
+      remedy: 'Give such a function a weight above 0, or let it return how much is to be taken off.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B16', 'B25', 'B26', 'B30', 'B54', 'B61'],
+      proofs: ['log only'],
+      needs: ['reward'],
+      test(log): Outcome<{ entries: number; name: string; weight: number; usual: number }> {
+        const names = rewardNames(log).filter((name) =>
+          log.column(`rewards/${name}/mean`).some((value) => value !== 0),
+        );
+        const entries = log.series.entries.flatMap(({ values }) => {
+          const row = [values.reward, ...names.map((name) => values[`rewards/${name}/mean`])];
+          return row.every((value) => Number.isFinite(value)) ? [row as number[]] : [];
+        });
+        if (names.length === 0 || entries.length < MIN_ENTRIES + names.length)
+          return notApplicable('a reward and its functions in more entries');
+        const [rewards, ...columns] = [...names.keys(), names.length].map((k) =>
+          entries.map((row) => row[k]!),
+        ) as [number[], ...number[][]];
+        const weights = leastSquares(rewards, columns);
+        const isExact = entries.every(
+          ([reward, ...row]) => Math.abs(reward! - sum(row.map((value, k) => weights[k]! * value))) <= EXACT,
+        );
+        if (!isExact) return notApplicable('a reward that is a weighted sum of the logged functions');
+        const paid = weights.findIndex((weight, k) => weight < -EXACT && largest(columns[k]!) <= 0);
+        if (paid < 0) return pass({ entries: entries.length });
+        return fail({
+          entries: entries.length,
+          name: names[paid]!,
+          weight: weights[paid]!,
+          usual: mean(columns[paid]!),
+        });
+      },
+      says: (m) =>
+        say`The function ${m.name} is a penalty, never above 0 (${m.usual} on average), and enters the reward with a weight of ${m.weight}: what it is to punish is paid for.`,
     }),
   ],
 };

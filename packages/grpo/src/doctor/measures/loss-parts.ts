@@ -1,4 +1,5 @@
 /** Of which metrics a logged loss is a sum, and with which factors. */
+import { leastSquares } from '../../maths/least-squares.js';
 import { sum } from '../../maths/moments.js';
 
 /** Fewest entries that show what the loss is made of. */
@@ -35,15 +36,4 @@ export function partsOf(
     return { weights, entries: known.length };
   }
   return undefined;
-}
-
-/** Factors of one or two columns whose sum comes nearest to the values; NaN where none is nearest. */
-function leastSquares(values: readonly number[], columns: readonly (readonly number[])[]): number[] {
-  const dot = (a: readonly number[], b: readonly number[]) => sum(a.map((x, i) => x * b[i]!));
-  const [x, y] = columns;
-  if (!y) return [dot(values, x!) / dot(x!, x!)];
-  const [xx, xy, yy] = [dot(x!, x!), dot(x!, y), dot(y, y)];
-  const [vx, vy] = [dot(values, x!), dot(values, y)];
-  const determinant = xx * yy - xy * xy;
-  return [(vx * yy - vy * xy) / determinant, (vy * xx - vx * xy) / determinant];
 }

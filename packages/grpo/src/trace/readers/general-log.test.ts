@@ -173,6 +173,24 @@ describe('lines of names and numbers', () => {
     });
   });
 
+  it('of the first and the last update of a step stand under its number', async () => {
+    const rows = [1, 2].map((step) => ({
+      step,
+      'train/reward_mean': 0.5,
+      'policy/u0/ratio_mean': 1,
+      'policy/u1/ratio_mean': 1.5,
+      'policy/u2/ratio_mean': 1.25,
+      'policy/u0/grad_norm': 3,
+      'policy/u1/grad_norm': 4,
+      'policy/u2/grad_norm': 5,
+    }));
+    expect((await readText('a.jsonl', lines(rows))).series!.entries[0]!.values).toMatchObject({
+      'ratio/first': 1,
+      'ratio/mean': 1.25,
+      grad_norm: 5,
+    });
+  });
+
   it('prefer a raw reward to one that is normalised', async () => {
     const rows = [1, 2].map((step) => ({
       step,

@@ -25,7 +25,9 @@ export function renamingOf(
       if (!(value <= largest.get(name)!)) largest.set(name, value);
     }
   }
-  const byProducer = (name: string): Target => {
+  const byUpdate = namesByUpdate([...counts.keys()]);
+  const byProducer = (written: string): Target => {
+    const name = byUpdate.get(written) ?? written;
     const own = Object.hasOwn(names, name) ? names[name]! : undefined;
     const family = patterns.find(([pattern]) => pattern.test(name));
     const renamed = own ?? (family ? name.replace(family[0], family[1]) : name);
@@ -66,4 +68,25 @@ export function renamingOf(
     },
     taken,
   };
+}
+
+/** A number of an update within a step: `policy/u0/ratio_mean`, `clip_frac_update_3`. */
+const UPDATE = /(?:^|(?<=[/_]))(?:u|upd|update|inner|inner_epoch)_?(\d+)(?:[/_]|$)/;
+
+/** Names of metrics that stand once for each update of a step: the first one is called so, the last one has the name. */
+function namesByUpdate(names: readonly string[]): Map<string, string> {
+  const families = new Map<string, { name: string; update: number }[]>();
+  for (const name of names) {
+    const update = UPDATE.exec(name);
+    if (!update) continue;
+    const base = name.replace(update[0], '').replace(/[/_]$/, '');
+    families.set(base, [...(families.get(base) ?? []), { name, update: Number(update[1]) }]);
+  }
+  return new Map(
+    [...families].flatMap(([base, family]) => {
+      if (family.length < 2 || names.includes(base)) return [];
+      const sorted = family.sort((a, b) => a.update - b.update);
+      return [[sorted[0]!.name, `${base}_first`] as const, [sorted.at(-1)!.name, base] as const];
+    }),
+  );
 }
