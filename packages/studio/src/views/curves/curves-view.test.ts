@@ -15,7 +15,7 @@ function row(step: number, level: number): string {
   const parts = `"rewards/answer/mean":${reward},"rewards/format/mean":1,"entropy":0.5,"loss":0.1`;
   const lengths = '"completions/mean_length":20,"completions/min_length":5,"completions/max_length":40';
   const cut = `"completions/clipped_ratio":0.1,"frac_reward_zero_std":${(step % 10) / 10},"reward_std":${step / 100}`;
-  const norm = step === 40 ? 0 : 1 + step / 10;
+  const norm = step === 40 ? 0 : 1 + step / 10 - (step % 2 ? 0 : 0.5);
   return `{"step":${step},"reward":${reward},${parts},${lengths},${cut},"kl":${kl},"grad_norm":${norm}}\n`;
 }
 
