@@ -15,7 +15,7 @@ function row(step: number, level: number): string {
   const parts = `"rewards/answer/mean":${reward},"rewards/format/mean":1,"entropy":0.5,"loss":0.1`;
   const lengths = '"completions/mean_length":20,"completions/min_length":5,"completions/max_length":40';
   const cut = `"completions/clipped_ratio":0.1,"frac_reward_zero_std":${(step % 10) / 10},"reward_std":${step / 100}`;
-  const norm = step === 40 ? 0 : 1 + step / 10 - (step % 2 ? 0 : 0.5);
+  const norm = step === 40 ? 0 : 4 + step / 10 - (step % 2 ? 0 : 1.5);
   return `{"step":${step},"reward":${reward},${parts},${lengths},${cut},"kl":${kl},"grad_norm":${norm}}\n`;
 }
 
@@ -224,7 +224,7 @@ describe.skipIf(!CHROMIUM)('the curves of a run', () => {
     const before = await seenAt();
     appendFileSync(join(studio.folder, 'one', 'metrics.jsonl'), row(STEPS + 1, 0.2));
     await studio.page.getByText(`step ${STEPS + 1}`).waitFor();
-    await expect.poll(() => text('gradient norm'), PATIENT).toContain(String(1 + (STEPS + 1) / 10));
+    await expect.poll(() => text('gradient norm'), PATIENT).toContain(String(4 + (STEPS + 1) / 10));
     expect(Math.abs((await seenAt()) - before)).toBeLessThanOrEqual(2);
     expect(await hash()).toContain('from=20&to=90');
   });
