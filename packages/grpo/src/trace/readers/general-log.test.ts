@@ -18,12 +18,12 @@ describe('lines of names and numbers', () => {
     expect(reading.series!.entries[0]!.values).toEqual({
       loss: 0.012,
       reward: 0.25,
-      kl: 0.0012,
+      'kl/old': 0.0012,
       grad_norm: 0.5,
       'completions/clipped_ratio': 0.125,
     });
     expect(reading.series!.decimals).toEqual({ loss: 4, reward: 4, grad_norm: 4 });
-    expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl');
+    expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl/old');
   });
 
   it('stand below the heading of their step, NaN and lengths among them', async () => {
@@ -180,6 +180,8 @@ describe('lines of names and numbers', () => {
       'policy/u0/ratio_mean': 1,
       'policy/u1/ratio_mean': 1.5,
       'policy/u2/ratio_mean': 1.25,
+      'policy/u0/approx_kl': 0,
+      'policy/u2/approx_kl': 0.01,
       'policy/u0/grad_norm': 3,
       'policy/u1/grad_norm': 4,
       'policy/u2/grad_norm': 5,
@@ -187,6 +189,7 @@ describe('lines of names and numbers', () => {
     expect((await readText('a.jsonl', lines(rows))).series!.entries[0]!.values).toMatchObject({
       'ratio/first': 1,
       'ratio/mean': 1.25,
+      'kl/old': 0.01,
       grad_norm: 5,
     });
   });

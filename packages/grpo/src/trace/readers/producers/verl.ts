@@ -1,9 +1,14 @@
 import { deviationOf, type Producer } from './producer.js';
 
+/** Metrics that verl logs in every run, of the one or of the other kind. */
+const OWN =
+  /^(critic\/(score|rewards|advantages)\/|actor\/(pg_|ppo_kl|kl_loss|entropy_loss|reward_kl_penalty))/;
+
 /** verl, and what was made from it (EasyR1, Search-R1): an entry a step. */
 export const verl: Producer = {
   name: 'verl',
-  wrote: (names) => [...names].some((name) => /^(actor|critic)\/[a-z_]+/.test(name)),
+  // Scripts have an actor and a learning rate of it, too.
+  wrote: (names) => [...names].some((name) => OWN.test(name)),
   names: {
     'critic/rewards/mean': 'reward',
     'critic/score/mean': 'rewards/score/mean',

@@ -1,4 +1,4 @@
-/** One table of the names under which logs have a metric, whoever wrote them: `mean_reward`, `Avg Response Len`, `approx_kl`. */
+/** One table of the names under which logs have a metric, whoever wrote them: `mean_reward`, `Avg Response Len`, `ppo_kl`. */
 
 /**
  * TRL's name, and what other logs call it: in any order, with any of the words that mean the same, with or without those that
@@ -19,7 +19,7 @@ const NAMES = {
   loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
   kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_loss'],
-  'kl/old': ['kl_old', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
+  'kl/old': ['kl_old', 'approx_kl', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
   grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
   entropy: ['entropy', 'policy_entropy', 'h'],
   learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
@@ -191,13 +191,20 @@ function find(name: string): string | undefined {
   const [, below, before, after, alone] = BY_FUNCTION.exec(name) ?? [];
   const isOther = words.some((word) => OTHER.test(word));
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
-  const whole = byWords.get(keyOf(words));
+  const whole = byWords.get(keyOf(words)) ?? byWords.get(keyOf(wordsOf(withoutPlace(name))));
   if (whole !== undefined) return whole;
   if (isOther) return undefined;
   const common = byWords.get(keyOf(words.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
   const beside = before ?? after ?? alone;
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
+}
+
+/** Without the folders before it that say nothing of what it is: `policy/approx_kl`. */
+function withoutPlace(name: string): string {
+  const parts = name.split('/');
+  const first = parts.findIndex((part) => !wordsOf(part).every((word) => PLAIN.test(word)));
+  return parts.slice(Math.max(0, first)).join('/');
 }
 
 const isFunction = (name: string): boolean =>
