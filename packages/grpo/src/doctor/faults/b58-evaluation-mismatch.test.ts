@@ -7,6 +7,11 @@ testLogCheck('B58.log', [
     verdict: 'warn',
   },
   {
+    name: 'an evaluation that is lost at once',
+    metrics: { reward: times(6, (i) => i + (i % 2)), eval_reward: [0.62, 0.07, 0.01, 0, 0, 0.01] },
+    verdict: 'warn',
+  },
+  {
     name: 'a noisy evaluation',
     metrics: { reward: times(6, (i) => i + (i % 2)), eval_reward: [0.5, 0.46, 0.52, 0.47, 0.45, 0.48] },
     verdict: 'pass',

@@ -23,7 +23,7 @@ export const b58: Fault = {
       level: 8,
       rank: 3,
       threshold:
-        'reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3)',
+        'reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3; or from the first to the mean of all others by more than half)',
       sources: [],
       why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
       remedy:
@@ -44,9 +44,9 @@ export const b58: Fault = {
           first: evaluated[0]!,
           last: evaluated.at(-1)!,
         };
-        return training.t > 2 && evaluation.t < (evaluation.count < 10 ? -3 : -2)
-          ? warn(measured)
-          : pass(measured);
+        const isLost = mean(evaluated.slice(1)) < evaluated[0]! / 2;
+        const falls = evaluation.t < (evaluation.count < 10 ? -3 : -2) || isLost;
+        return training.t > 2 && falls ? warn(measured) : pass(measured);
       },
       says: (m) =>
         say`The evaluation goes from ${m.first} to ${m.last} in ${m.evaluations} evaluations and falls, while the training reward rises: what is learnt is not what is evaluated.`,

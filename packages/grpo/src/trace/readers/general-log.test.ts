@@ -161,6 +161,37 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'eval_reward')).toEqual([0.5, 0.5]);
   });
 
+  it('stand behind the time, and below a line that counts in brackets', async () => {
+    const text = [1, 2]
+      .map(
+        (n) =>
+          `09:43:0${n} [  ${n}/60] avg_reward 0.5 cut-off 0.1\n09:43:0${n}           loss 0.2 pg 0.1 kl 3.5\n`,
+      )
+      .join('');
+    const reading = await readText('a.log', text);
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(reading.series!.entries[0]!.values).toMatchObject({
+      reward: 0.5,
+      'completions/clipped_ratio': 0.1,
+      loss: 0.2,
+      policy_loss: 0.1,
+      kl: 3.5,
+    });
+  });
+
+  it('are those of an evaluation where the row says that it is one, and none of settings with a seed', async () => {
+    const rows = [
+      { what: 'setup', seed: 7, clip: 0.2, lr: 1e-6 },
+      { what: 'step', i: 1, score: 0.5 },
+      { what: 'exam', i: 1, pass_rate: 0.25 },
+      { what: 'step', i: 2, score: 0.75 },
+    ];
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(column(reading, 'reward')).toEqual([0.5, 0.75]);
+    expect(column(reading, 'eval_reward')).toEqual([0.25, undefined]);
+    expect(column(reading, 'clip_ratio/region_mean')).toEqual([undefined, undefined]);
+  });
+
   it('have the mean, the least and the largest where their name says so', async () => {
     const text = [1, 2]
       .map((n) => `[00${n}/060] step=${n} reward=0.5 ratio(mean/min/max)=0.9/0.8/1.5 kl_old=+0.06 loss=0.1\n`)

@@ -107,7 +107,7 @@ export class NamedLines implements LogFormat {
   /** Whether a line without a step belongs to the one above it: it repeats no name. */
   #continues(line: number, numbers: readonly NamedNumber[]): boolean {
     const block = this.#block;
-    if (!block || block.head || line !== block.last + 1) return false;
+    if (!block || line !== block.last + 1) return false;
     return block.groups.length === 0 && numbers.every(({ name, list }) => !list && !block.values.has(name));
   }
 

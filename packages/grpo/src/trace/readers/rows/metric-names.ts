@@ -14,11 +14,12 @@ const NAMES = {
     'r',
     'solve_frac',
     'solved_frac',
+    'score',
   ],
   reward_std: ['reward_std', 'std'],
   loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
-  kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_loss'],
+  kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_to_start', 'kl_loss'],
   'kl/old': ['kl_old', 'approx_kl', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
   grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
   entropy: ['entropy', 'policy_entropy', 'h'],
@@ -39,9 +40,19 @@ const NAMES = {
     'trunc_frac',
     'trunc',
     'completion_length_clip_frac',
+    'hit_limit',
+    'ran_out',
+    'cut_off',
   ],
   'completions/ended_ratio': ['eos_frac', 'has_eos', 'finished', 'finished_frac', 'ended', 'ended_frac'],
-  'clip_ratio/region_mean': ['clip', 'clip_frac', 'clipped_frac', 'pg_clip_frac', 'policy_clip_frac'],
+  'clip_ratio/region_mean': [
+    'clip',
+    'clip_frac',
+    'clipped_frac',
+    'pg_clip_frac',
+    'policy_clip_frac',
+    'outside_clip',
+  ],
   'clip_ratio/first': ['clip_first', 'clip_frac_first', 'pg_clip_frac_first'],
   frac_reward_zero_std: [
     'frac_reward_zero_std',
@@ -57,6 +68,8 @@ const NAMES = {
     'degenerate_groups',
     'degenerate_frac',
     'no_signal_frac',
+    'same_reward_groups',
+    'same_score_groups',
   ],
   'advantages/mean': ['adv', 'a'],
   'advantages/std': ['adv_std'],
@@ -72,6 +85,9 @@ const NAMES = {
     'num_loss_tokens',
     'mask_sum',
     'loss_mask_sum',
+    'trained',
+    'trained_tokens',
+    'tok_in_loss',
   ],
   'sampling/kl': ['completion_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
   epoch: ['epoch', 'ep_frac'],
@@ -95,6 +111,7 @@ const SYNONYMS = {
     'gen',
     'output',
     'outputs',
+    'out',
   ],
   length: ['lengths', 'len', 'lens'],
   tokens: ['toks'],
@@ -108,6 +125,7 @@ const SYNONYMS = {
   trunc: ['truncated', 'truncation'],
   ended: ['terminated', 'finish'],
   logprob: ['logprobs', 'logp', 'logps'],
+  first: ['1st'],
 } as const satisfies Record<string, readonly string[]>;
 
 const synonymOf = new Map<string, string>(
@@ -166,8 +184,9 @@ const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
 const ACCURACY =
-  /^(mean[_ ])?((acc|accuracy|pass@?1|success(_rate)?|score)|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
-const EVALUATION = /^(?:eval|evaluation|evaluator|val|valid|validation|test|held_?out)[/_ ]+(.+)$/i;
+  /^(mean[_ ])?((acc|accuracy|pass@?1|(pass|success)(_rate)?|score)|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
+const EVALUATION =
+  /^(?:eval|evaluation|evaluator|val|valid|validation|test|exam|held_?out|hold_?out)[/_ ]+(.+)$/i;
 
 const known = new Map<string, string | undefined>();
 /** A hostile file may have any number of names. */

@@ -20,6 +20,7 @@ const STEP_NAMES = [
   'episode',
   'progress/batch',
   '_step',
+  'i',
 ] as const;
 
 /** Whether a name is that of the step. */
@@ -44,6 +45,10 @@ const METRIC =
 
 /** Whether a row with a number of this name is a row of training. */
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
+
+/** What a row says that it is of, and words for an evaluation. */
+const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode'];
+const EVALUATION = /^(eval(uation)?|val(id(ation)?)?|test|dev|exam|held_?out)$/i;
 
 export interface MetricRow {
   values: Record<string, number>;
@@ -76,9 +81,21 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     values[name] = number;
     isMetric ||= isMetricName(name);
   }
-  // Settings have names of metrics too, among texts and flags.
-  const isRow = isMetric && others <= Object.keys(values).length + MOST_OTHERS;
-  return isRow ? { values, names, ...step } : undefined;
+  const isEvaluation = KINDS.some((kind) => typeof flat[kind] === 'string' && EVALUATION.test(flat[kind]));
+  if (isEvaluation) return { ...evaluated(values), ...step };
+  // Settings have names of metrics too, among texts and flags, or beside a seed.
+  const isSettings =
+    others > Object.keys(values).length + MOST_OTHERS ||
+    (values.seed !== undefined && values.loss === undefined && values.reward === undefined);
+  return isMetric && !isSettings ? { values, names, ...step } : undefined;
+}
+
+/** The numbers of an evaluation, each called so. */
+function evaluated(values: Readonly<Record<string, number>>): Pick<MetricRow, 'values' | 'names'> {
+  const named = Object.entries(values).map(
+    ([name, value]) => [/^(eval|val|test)[/_]/.test(name) ? name : `eval_${name}`, value] as const,
+  );
+  return { values: Object.fromEntries(named), names: named.map(([name]) => name) };
 }
 
 /** A step, or a step and the last one: `12/500`. */

@@ -42,7 +42,7 @@ const HEAD =
 /** The words behind a number, up to a sign or the next number. */
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
-const FRACTION = /[[(](\d+)\/(\d+)[\])]/;
+const FRACTION = /[[(]\s*(\d+)\/(\d+)\s*[\])]/;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
 const PAIR = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
@@ -85,11 +85,14 @@ const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
 
+/** When a line was logged. */
+const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
+
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
 /** Before the first number: what the line tells is an evaluation's. */
-const EVALUATION = /^[^=:|\d]*\b(?:eval(?:uation)?|valid(?:ation)?|val|test)\b/i;
+const EVALUATION = /^[^=:|\d]*\b(?:eval(?:uation)?|valid(?:ation)?|val|test|held-?out)\b/i;
 const OF_EVALUATION = /^(?:eval|val|test)/i;
 
 /** What a line tells. */
@@ -103,7 +106,7 @@ export function namedLine(text: string): NamedLine {
 }
 
 function lineOf(text: string): NamedLine {
-  const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(PLACE, ''));
+  const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(TIME, '').replace(PLACE, ''));
   const numbers: NamedNumber[] = [];
   const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
     OF_ONE_NAME,
