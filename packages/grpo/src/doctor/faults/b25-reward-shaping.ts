@@ -7,7 +7,7 @@ import { functionOf, rewardNames } from '../log-view.js';
 import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** What printing and rounding leave of a sum. */
+/** Largest difference that printing and rounding leave between a reward and the sum of its parts. */
 const EXACT = 1e-3;
 
 export const b25: Fault = {

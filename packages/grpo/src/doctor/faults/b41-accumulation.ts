@@ -10,7 +10,7 @@ import { formOf } from '../recompute/form.js';
 import { say } from '../sentence.js';
 import { isFull } from '../tolerance.js';
 
-/** Growth of a gradient norm, and its usual change from entry to entry, of which sums over all steps are known. */
+/** Least growth of a gradient norm, and largest usual change from entry to entry, by which a sum over all steps is told. */
 const GROWN = 3;
 const SMOOTH = 0.04;
 

@@ -18,7 +18,7 @@ const TO_START = 'a KL to the starting model: this one is to a teacher';
 /** Share of the KL around it that an entry falls to, and the KL from which that shows: a log may have four decimals. */
 const [FALLEN_TO, ENOUGH_KL] = [0.02, 5e-3];
 
-/** How many times the KL to the old policy that to the reference may be at step 1, and from which KL on. */
+/** Largest KL to the reference at step 1, as a multiple of the KL to the old policy, and the least KL that is judged. */
 const [APART, SURELY] = [10, 0.05];
 
 export const b51: Fault = {

@@ -1,4 +1,4 @@
-/** Of which metrics a logged loss is a sum, and with which factors. */
+/** The metrics that a logged loss is a sum of, and their factors. */
 import { leastSquares } from '../../maths/least-squares.js';
 import { sum } from '../../maths/moments.js';
 

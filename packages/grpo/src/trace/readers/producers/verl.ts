@@ -1,6 +1,6 @@
 import { deviationOf, type Producer } from './producer.js';
 
-/** Metrics that verl logs in every run, of the one or of the other kind. */
+/** Metrics of which verl logs at least one in every run. */
 const OWN =
   /^(critic\/(score|rewards|advantages)\/|actor\/(pg_|ppo_kl|kl_loss|entropy_loss|reward_kl_penalty))/;
 

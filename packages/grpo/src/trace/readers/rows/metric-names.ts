@@ -219,7 +219,7 @@ function find(name: string): string | undefined {
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
 }
 
-/** Without the folders before it that say nothing of what it is: `policy/approx_kl`. */
+/** Removes folders that do not say what a metric is: `policy/approx_kl` becomes `approx_kl`. */
 function withoutPlace(name: string): string {
   const parts = name.split('/');
   const first = parts.findIndex((part) => !wordsOf(part).every((word) => PLAIN.test(word)));

@@ -46,7 +46,7 @@ const METRIC =
 /** Whether a row with a number of this name is a row of training. */
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
 
-/** What a row says that it is of, and words for an evaluation. */
+/** Keys under which a row says its kind, and the words for an evaluation. */
 const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode'];
 const EVALUATION = /^(eval(uation)?|val(id(ation)?)?|test|dev|exam|held_?out)$/i;
 

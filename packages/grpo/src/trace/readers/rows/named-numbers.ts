@@ -85,13 +85,13 @@ const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
 
-/** When a line was logged. */
+/** The time at which a line was logged. */
 const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
-/** Before the first number: what the line tells is an evaluation's. */
+/** A word before the first number that makes a line an evaluation's. */
 const EVALUATION = /^[^=:|\d]*\b(?:eval(?:uation)?|valid(?:ation)?|val|test|held-?out)\b/i;
 const OF_EVALUATION = /^(?:eval|val|test)/i;
 

@@ -14,7 +14,7 @@ const ARGUMENT =
 /** `GRPOConfig(`, `Namespace(`: settings as Python prints an object of them. */
 const OBJECT = /\b(?:\w*(?:GRPO|Training|RL|Script)\w*(?:Config|Arguments|Args)|Namespace)\(/;
 const MEMBER = /\b([A-Za-z_]\w*)\s?=\s?('[^']*'|"[^"]*"|[-+\w.]+)(?=[,)\s]|$)/g;
-/** What a script calls its settings as a whole: `{"config": {"lr": 1e-6}}`. */
+/** Keys that hold all settings of a script: `{"config": {"lr": 1e-6}}`. */
 const WRAPPER = /^(config|cfg|args|hparams|hyper_?param(eter)?s|settings|params)\./;
 /** `KL coef: 0.01`, `  Total optimization steps = 200`. */
 const NAMED = /^\W{0,8}([A-Za-z][\w .,()&/-]{1,80}?)\s*[:=]\s*([-+]?[\d.][\d.,eE+-]*|True|False|None)$/;

@@ -73,7 +73,7 @@ export function renamingOf(
 /** A number of an update within a step: `policy/u0/ratio_mean`, `clip_frac_update_3`. */
 const UPDATE = /(?:^|(?<=[/_]))(?:u|upd|update|inner|inner_epoch)_?(\d+)(?:[/_]|$)/;
 
-/** Names of metrics that stand once for each update of a step: the first one is called so, the last one has the name. */
+/** Renames metrics that stand once for each update of a step: the first one gets `_first`, the last one the plain name. */
 function namesByUpdate(names: readonly string[]): Map<string, string> {
   const families = new Map<string, { name: string; update: number }[]>();
   for (const name of names) {
