@@ -146,6 +146,14 @@ testLogCheck('B11.log', [
     verdict: 'warn',
     measured: { more: expect.closeTo(-1) },
   },
+  {
+    name: 'tokens that hardly change with lengths that hardly change',
+    metrics: {
+      'loss/tokens': times(20, (i) => 4096 + 20 * ((3 * i) % 5)),
+      'completions/mean_length': times(20, (i) => 64 + 0.5 * ((2 * i) % 5)),
+    },
+    verdict: 'pass',
+  },
   { name: 'as many tokens in every step', metrics: inLoss(() => 4096), verdict: 'warn' },
   {
     name: 'tokens of some of the completions, more or fewer of them',

@@ -118,7 +118,7 @@ export const b11: Fault = {
       level: 2,
       rank: 3,
       threshold:
-        'reported when over 8 entries the tokens in the loss stay the same while lengths vary by a twentieth or more, or are a × (mean length + b), within a hundredth, with b above 2 or below −0.5 by six standard errors: so many tokens of each completion are none of its own, or left out',
+        'reported when over 8 entries the tokens in the loss stay the same while lengths vary by a twentieth or more, or are a × (mean length + b), within a hundredth of their mean and a fifth of their deviation, with b above 2 or below −0.5 by six standard errors: so many tokens of each completion are none of its own, or left out',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'A completion adds its own tokens to the loss, and nothing of its prompt or padding.',
       remedy: 'Build the mask from lengths and sources, where the tokens are put together.',
@@ -143,7 +143,8 @@ export const b11: Fault = {
             ? notApplicable('completions whose length varies')
             : warn(measured);
         const isOther = more > 2 + 6 * error || more < -0.5 - 6 * error;
-        return left < 0.01 * t.mean && isOther ? warn({ ...measured, more }) : pass(measured);
+        const isLinear = left < 0.01 * t.mean && left < 0.2 * slope * l.deviation;
+        return isLinear && isOther ? warn({ ...measured, more }) : pass(measured);
       },
       says: (m) =>
         m.more !== undefined && m.more < 0

@@ -73,6 +73,24 @@ testLogCheck('B25.weights', [
     verdict: 'pass',
   },
   {
+    name: 'a penalty so small that its weight cannot be known',
+    metrics: {
+      reward: exact.map((value, i) => value + 1e-4 * (i % 3)),
+      'rewards/exact/mean': exact,
+      'rewards/overlong/mean': times(20, (i) => -1e-4 * (i % 3)),
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'small rewards that are no sum of their functions',
+    metrics: {
+      reward: exact.map((value, i) => 1e-4 * (value + (i % 3))),
+      'rewards/exact/mean': exact.map((value) => 1e-4 * value),
+      'rewards/overlong/mean': overlong.map((value) => 1e-4 * value),
+    },
+    verdict: 'not applicable',
+  },
+  {
     name: 'a reward of which the functions are not all',
     metrics: {
       reward: weighted(-0.3).map((value, i) => value + (i % 3)),

@@ -7,7 +7,7 @@ import { functionOf, rewardNames } from '../log-view.js';
 import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** Largest difference that printing and rounding leave between a reward and the sum of its parts. */
+/** Largest difference that printing and rounding leave between a reward and the sum of its parts, as a share of the largest reward. */
 const EXACT = 1e-3;
 
 export const b25: Fault = {
@@ -61,7 +61,7 @@ export const b25: Fault = {
       kind: 'identity',
       level: 4,
       rank: 7,
-      threshold: `where the logged reward is a weighted sum of the logged functions, within ${EXACT} over ${MIN_ENTRIES} entries or more, no function that is never above 0 has a weight below 0`,
+      threshold: `where the logged reward is a weighted sum of the logged functions, within ${EXACT} of the largest reward over ${MIN_ENTRIES} entries or more, no function that is never above 0 has a weight below 0 that the others cannot replace`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'reward = Σ weight × function. A penalty that is negative already and has a negative weight is paid for.',
       remedy: 'Give such a function a weight above 0, or let it return how much is to be taken off.',
@@ -83,11 +83,14 @@ export const b25: Fault = {
           entries.map((row) => row[k]!),
         ) as [number[], ...number[][]];
         const weights = leastSquares(rewards, columns);
-        const isExact = entries.every(
-          ([reward, ...row]) => Math.abs(reward! - sum(row.map((value, k) => weights[k]! * value))) <= EXACT,
-        );
-        if (!isExact) return notApplicable('a reward that is a weighted sum of the logged functions');
-        const paid = weights.findIndex((weight, k) => weight < -EXACT && largest(columns[k]!) <= 0);
+        if (!isSum(rewards, columns, weights))
+          return notApplicable('a reward that is a weighted sum of the logged functions');
+        // A weight is known where the reward is no sum of the others.
+        const isKnown = (k: number) => {
+          const others = columns.filter((_, other) => other !== k);
+          return !isSum(rewards, others, leastSquares(rewards, others));
+        };
+        const paid = weights.findIndex((weight, k) => weight < 0 && largest(columns[k]!) <= 0 && isKnown(k));
         if (paid < 0) return pass({ entries: entries.length });
         return fail({
           entries: entries.length,
@@ -101,3 +104,16 @@ export const b25: Fault = {
     }),
   ],
 };
+
+/** Whether values are the weighted sum of columns, but for rounding. */
+function isSum(
+  values: readonly number[],
+  columns: readonly (readonly number[])[],
+  weights: readonly number[],
+): boolean {
+  const scale = largest(values.map(Math.abs));
+  return values.every((value, i) => {
+    const off = value - sum(columns.map((column, k) => weights[k]! * column[i]!));
+    return Math.abs(off) <= EXACT * scale;
+  });
+}

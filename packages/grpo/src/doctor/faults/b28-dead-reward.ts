@@ -1,7 +1,7 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, rewardNames } from '../log-view.js';
+import { at, functionOf, rewardNames } from '../log-view.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -10,8 +10,7 @@ const PENALTY = /penal|punish|overlong|repeti|length/i;
 /** Fewest steps for which a constant metric is evidence. */
 const LONG = 20;
 
-/** Names of rewards for the answer, and for its form. */
-const ANSWER = /acc|correct|answer|solution|exact/i;
+/** Names of rewards for the form of an answer. */
 const FORM = /format|tag|xml|style/i;
 /** A reward that is hit by chance: fewest steps, share of entries without it, and the form that is learnt meanwhile. */
 const RARE = { steps: 40, zeros: 0.8, formed: 0.8 };
@@ -83,22 +82,22 @@ export const b28: Fault = {
       proofs: ['log only'],
       needs: [],
       test(log) {
-        const all = rewardNames(log);
-        const last = (name: string) => mean(withoutNaN(log.column(`rewards/${name}/mean`)).slice(-5));
-        const formed = all.find((name) => FORM.test(name) && last(name) > RARE.formed);
-        const answers = all.filter(
-          (name) => ANSWER.test(name) && log.stepsWith(`rewards/${name}/mean`) >= RARE.steps,
-        );
+        const { answers: named, others } = log.course.functions;
+        const last = (metric: string) => mean(withoutNaN(log.column(metric)).slice(-5));
+        const formed = others.find((metric) => FORM.test(metric) && last(metric) > RARE.formed);
+        const answers = named.filter((metric) => log.stepsWith(metric) >= RARE.steps);
         if (!formed || answers.length === 0)
           return notApplicable(`a reward for the answer over ${RARE.steps} steps beside one for the format`);
-        const rare = answers.flatMap((name) => {
-          const values = withoutNaN(log.column(`rewards/${name}/mean`));
+        const rare = answers.flatMap((metric) => {
+          const values = withoutNaN(log.column(metric));
           const hits = values.filter((value) => value > 0).length;
           const late = values.slice(values.length >> 1).filter((value) => value > 0).length;
           const isRare = hits <= (1 - RARE.zeros) * values.length && 2 * late <= hits + 2;
-          return isRare && hits > 0 ? [{ name, hits, entries: values.length, formed }] : [];
+          return isRare && hits > 0
+            ? [{ name: functionOf(metric), hits, entries: values.length, formed: functionOf(formed) }]
+            : [];
         });
-        return rare[0] ? warn(rare[0]) : pass({ name: '', hits: 0, entries: 0, formed });
+        return rare[0] ? warn(rare[0]) : pass({ name: '', hits: 0, entries: 0, formed: functionOf(formed) });
       },
       says: (m) =>
         say`The reward ${m.name} pays in ${m.hits} of ${m.entries} entries only, and not more in the end, while ${m.formed} is earned: either the task is too hard, or the gold answers belong to other prompts or are compared in another form.`,

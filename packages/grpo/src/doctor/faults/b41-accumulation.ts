@@ -7,7 +7,7 @@ import { overUpdates } from '../measures/over-updates.js';
 import { weightMiss } from '../measures/token-weights.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { formOf } from '../recompute/form.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 import { isFull } from '../tolerance.js';
 
 /** Least growth of a gradient norm, and largest usual change from entry to entry, by which a sum over all steps is told. */
@@ -110,7 +110,7 @@ export const b41: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`The gradient norm grows from ${m.first} to ${m.largest} and changes by only ${100 * m.change} % from one entry to the next, whatever the batch: gradients of former steps are still in it.`,
+        say`The gradient norm grows from ${m.first} to ${m.largest} and changes by only ${percent(m.change)} from one entry to the next, whatever the batch: gradients of former steps are still in it.`,
     }),
   ],
 };

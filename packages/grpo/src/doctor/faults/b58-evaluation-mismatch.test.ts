@@ -12,6 +12,11 @@ testLogCheck('B58.log', [
     verdict: 'warn',
   },
   {
+    name: 'a lucky first evaluation of few problems',
+    metrics: { reward: times(6, (i) => i + (i % 2)), eval_reward: [0.2, 0.05, 0.1, 0.05, 0.1, 0.1] },
+    verdict: 'pass',
+  },
+  {
     name: 'a noisy evaluation',
     metrics: { reward: times(6, (i) => i + (i % 2)), eval_reward: [0.5, 0.46, 0.52, 0.47, 0.45, 0.48] },
     verdict: 'pass',

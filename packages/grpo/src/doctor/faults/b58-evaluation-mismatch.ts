@@ -1,4 +1,4 @@
-import { mean, withoutNaN } from '../../maths/moments.js';
+import { mean, moments, withoutNaN } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -22,8 +22,7 @@ export const b58: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 3,
-      threshold:
-        'reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3; or from the first to the mean of all others by more than half)',
+      threshold: `reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3; or from the first to the mean of the others by more than half, and by six of their deviations beyond ${EARNED})`,
       sources: [],
       why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
       remedy:
@@ -44,7 +43,9 @@ export const b58: Fault = {
           first: evaluated[0]!,
           last: evaluated.at(-1)!,
         };
-        const isLost = mean(evaluated.slice(1)) < evaluated[0]! / 2;
+        const rest = moments(evaluated.slice(1), 0);
+        const fall = evaluated[0]! - rest.mean;
+        const isLost = fall > evaluated[0]! / 2 && fall > EARNED + 6 * rest.deviation;
         const falls = evaluation.t < (evaluation.count < 10 ? -3 : -2) || isLost;
         return training.t > 2 && falls ? warn(measured) : pass(measured);
       },

@@ -152,7 +152,7 @@ describe('lines of names and numbers', () => {
     const text = [1, 2]
       .map(
         (n) =>
-          `step=${n} loss=0.1 reward=0.5 answer=0.25\n*** VALIDATION step=${n} answer_reward=0.${n} acc=0.5\n`,
+          `step=${n} loss=0.1 reward=0.5 answer=0.25\n09:43:0${n} VALIDATION step=${n} answer_reward=0.${n} acc=0.5\n`,
       )
       .join('');
     const reading = await readText('a.log', text);
@@ -184,7 +184,8 @@ describe('lines of names and numbers', () => {
       { what: 'setup', seed: 7, clip: 0.2, lr: 1e-6 },
       { what: 'step', i: 1, score: 0.5 },
       { what: 'exam', i: 1, pass_rate: 0.25 },
-      { what: 'step', i: 2, score: 0.75 },
+      { what: 'test', question: 3 },
+      { what: 'step', i: 2, score: 0.75, seed: 7 },
     ];
     const reading = await readText('a.jsonl', lines(rows));
     expect(column(reading, 'reward')).toEqual([0.5, 0.75]);

@@ -184,9 +184,14 @@ const NOT_A_FUNCTION =
   /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
 const ACCURACY =
-  /^(mean[_ ])?((acc|accuracy|pass@?1|(pass|success)(_rate)?|score)|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
-const EVALUATION =
-  /^(?:eval|evaluation|evaluator|val|valid|validation|test|exam|held_?out|hold_?out)[/_ ]+(.+)$/i;
+  /^(mean[_ ])?(acc|accuracy|pass@?1|score|(pass|success)(_rate)?|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
+/** Words for an evaluation, in names, in rows and before the numbers of a line. */
+export const EVALUATION_WORDS =
+  'eval(?:uation|uator)?|val(?:id(?:ation)?)?|test|exam|held[_-]?out|hold[_-]?out';
+const EVALUATION = new RegExp(`^(?:${EVALUATION_WORDS})[/_ ]+(.+)$`, 'i');
+
+/** A metric's name in an evaluation, of which not every name tells. */
+export const inEvaluation = (name: string): string => (EVALUATION.test(name) ? name : `eval_${name}`);
 
 const known = new Map<string, string | undefined>();
 /** A hostile file may have any number of names. */

@@ -1,5 +1,5 @@
 /** A row of metrics out of whatever object a log holds: numbers by name, and the step. */
-import { isTraining } from './metric-names.js';
+import { commonName, EVALUATION_WORDS, inEvaluation, isTraining } from './metric-names.js';
 
 /** Names of the step, the surest first. */
 const STEP_NAMES = [
@@ -46,9 +46,12 @@ const METRIC =
 /** Whether a row with a number of this name is a row of training. */
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
 
-/** Keys under which a row says its kind, and the words for an evaluation. */
+/** Keys under which a row says its kind. */
 const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode'];
-const EVALUATION = /^(eval(uation)?|val(id(ation)?)?|test|dev|exam|held_?out)$/i;
+const EVALUATION = new RegExp(`^(?:${EVALUATION_WORDS})$`, 'i');
+
+/** Metrics of which a row of training has one, and a row of settings none. */
+const OUTCOMES = new Set<string | undefined>(['reward', 'loss', 'policy_loss']);
 
 export interface MetricRow {
   values: Record<string, number>;
@@ -82,20 +85,16 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     isMetric ||= isMetricName(name);
   }
   const isEvaluation = KINDS.some((kind) => typeof flat[kind] === 'string' && EVALUATION.test(flat[kind]));
-  if (isEvaluation) return { ...evaluated(values), ...step };
+  if (isEvaluation) {
+    const named = Object.entries(values).map(([name, value]) => [inEvaluation(name), value] as const);
+    const all = named.map(([name]) => name);
+    return all.some(isMetricName) ? { values: Object.fromEntries(named), names: all, ...step } : undefined;
+  }
   // Settings have names of metrics too, among texts and flags, or beside a seed.
   const isSettings =
     others > Object.keys(values).length + MOST_OTHERS ||
-    (values.seed !== undefined && values.loss === undefined && values.reward === undefined);
+    (values.seed !== undefined && !Object.keys(values).some((name) => OUTCOMES.has(commonName(name))));
   return isMetric && !isSettings ? { values, names, ...step } : undefined;
-}
-
-/** The numbers of an evaluation, each called so. */
-function evaluated(values: Readonly<Record<string, number>>): Pick<MetricRow, 'values' | 'names'> {
-  const named = Object.entries(values).map(
-    ([name, value]) => [/^(eval|val|test)[/_]/.test(name) ? name : `eval_${name}`, value] as const,
-  );
-  return { values: Object.fromEntries(named), names: named.map(([name]) => name) };
 }
 
 /** A step, or a step and the last one: `12/500`. */

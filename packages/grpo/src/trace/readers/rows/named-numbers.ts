@@ -1,4 +1,5 @@
 /** Numbers with their names in a line of text: `step:3 - actor/entropy:0.4`, `Step 3 | Loss 0.1`, `mean_ret=-6.5, std=1.8`. */
+import { EVALUATION_WORDS, inEvaluation } from './metric-names.js';
 import { isMetricName, numberOf } from './metric-row.js';
 
 /** A number, or a list of them, with its name. */
@@ -92,17 +93,13 @@ const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
 /** A word before the first number that makes a line an evaluation's. */
-const EVALUATION = /^[^=:|\d]*\b(?:eval(?:uation)?|valid(?:ation)?|val|test|held-?out)\b/i;
-const OF_EVALUATION = /^(?:eval|val|test)/i;
+const EVALUATION = new RegExp(String.raw`^[^=:|\d]*\b(?:${EVALUATION_WORDS})\b`, 'i');
 
 /** What a line tells. */
 export function namedLine(text: string): NamedLine {
   const line = lineOf(text);
-  if (!EVALUATION.test(text)) return line;
-  const numbers = line.numbers.map((one) =>
-    OF_EVALUATION.test(one.name) ? one : { ...one, name: `eval_${one.name}` },
-  );
-  return { ...line, numbers };
+  if (!EVALUATION.test(text.replace(RAY, '').replace(TIME, ''))) return line;
+  return { ...line, numbers: line.numbers.map((one) => ({ ...one, name: inEvaluation(one.name) })) };
 }
 
 function lineOf(text: string): NamedLine {
