@@ -149,8 +149,8 @@ testLogCheck('B11.log', [
   {
     name: 'tokens that hardly change with lengths that hardly change',
     metrics: {
-      'loss/tokens': times(20, (i) => 4096 + 20 * ((3 * i) % 5)),
-      'completions/mean_length': times(20, (i) => 64 + 0.5 * ((2 * i) % 5)),
+      'loss/tokens': times(400, (i) => 4096 + 10 * (0.3 * Math.sin(i) + Math.cos(3 * i))),
+      'completions/mean_length': times(400, (i) => 64 + Math.sin(i)),
     },
     verdict: 'pass',
   },
