@@ -40,6 +40,10 @@ A log is judged by its own course: the levels of a metric in the first and the l
 changes, held to its noise. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
 fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
 fewer than 100 steps in which nothing was found and the reward does not visibly rise.
+
+Checks call metrics as TRL does; the report says which column it took for which, and which no check reads. A column under
+another name is told with \`--metric NAME=COLUMN\`, as often as needed: \`--metric reward=score --metric eval_reward=exam\`.
+A reward function's is \`rewards/NAME/mean\`.
 `;
 
 /** The whole page, ending in a newline. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { klOfStepOne, LogView } from './log-view.js';
+import { beforeUpdates, klOfStepOne, LogView } from './log-view.js';
 
 describe('the KL of step 1', () => {
   const view = (name: string, others: Record<string, number> = { epoch: 0.1 }) => {
@@ -27,6 +27,28 @@ describe('the KL of step 1', () => {
     const clipped = (share: number) => view('TRL', { epoch: 0.1, 'clip_ratio/region_mean': share });
     expect(klOfStepOne(clipped(0.02))).toBeUndefined();
     expect(klOfStepOne(clipped(0))?.values.kl).toBe(0.2);
+  });
+});
+
+describe('entries before any update', () => {
+  const before = (rates: readonly number[], first = 1, decimals?: Record<string, number>) => {
+    const entries = rates.map((rate, i) => ({ step: first + i, values: { kl: 0.02, learning_rate: rate } }));
+    const log = new LogView({
+      entries,
+      producer: { name: 'verl' },
+      stepsPerEntry: 1,
+      ...(decimals && { decimals }),
+    });
+    return beforeUpdates(log);
+  };
+
+  it('have a learning rate of 0 up to there', () => {
+    expect(before([0, 0, 1e-6, 0])).toEqual([0, 1]);
+  });
+
+  it('are none of a log that begins later, or rounds the rate', () => {
+    expect(before([0, 0], 83)).toEqual([]);
+    expect(before([0, 0], 1, { learning_rate: 3 })).toEqual([]);
   });
 });
 

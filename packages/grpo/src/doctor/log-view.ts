@@ -123,9 +123,11 @@ export function klOfStepOne(log: LogView): MetricsEntry | undefined {
 
 /**
  * Indices of the entries before any update: the learning rate is 0 in each up to there, as in a warm-up that begins at 0.
- * Whenever a trainer measures, the policy is still what it began as.
+ * Whenever a trainer measures, the policy is still what it began as. None where the log begins later, or rounds the rate.
  */
 export function beforeUpdates(log: LogView): number[] {
+  const { stepsPerEntry = 1, countsFrom = 1 } = log.series;
+  if (log.isRounded('learning_rate') || !(log.steps[0]! < countsFrom + stepsPerEntry)) return [];
   const rates = log.column('learning_rate');
   const first = rates.findIndex((rate) => rate !== 0);
   return [...rates.keys()].slice(0, first < 0 ? rates.length : first);

@@ -219,6 +219,46 @@ describe('the exit code', () => {
   });
 });
 
+describe('grpo doctor --metric', () => {
+  const rows = lines(
+    Array.from({ length: 40 }, (_, i) => ({
+      round: i + 1,
+      joy: i < 24 ? 0.8 : 0.02 * (i % 2),
+      words: 40 + i,
+    })),
+  );
+  const told = (...columns: string[]) =>
+    doctor({ 'm.jsonl': rows }, 'm.jsonl', ...columns.flatMap((column) => ['--metric', column])).ended;
+
+  it('takes columns under names of their own for metrics', async () => {
+    const { out, code } = await told('reward=joy', 'completions/mean_length=words');
+    expect(code).toBe(1);
+    expect(out).toMatch(/The\s+reward\s+fell/);
+    expect(out).toContain('Taken for metrics of GRPO: joy as reward, words as completions/mean_length.');
+  });
+
+  it('wins over the table of names', async () => {
+    const both = lines([1, 2, 3].map((step) => ({ step, reward: 9, score: step / 4, loss: 0 })));
+    const { out } = await doctor({ 'm.jsonl': both }, 'm.jsonl', '--metric', 'reward=score').ended;
+    expect(out).toContain('The reward went from 0.25 to 0.75');
+  });
+
+  it('is needed where no name is known, and the report says so', async () => {
+    expect(await told()).toMatchObject({ code: 2, err: expect.stringContaining('--metric reward=COLUMN') });
+    const { out } = await told('reward=joy');
+    expect(out).toMatch(/No\s+check\s+reads\s+words\.\s.*--metric\s+NAME=COLUMN/s);
+  });
+
+  it.each([
+    [['rewrad=joy'], 'no check reads a metric rewrad; the nearest is reward'],
+    [['reward=joy', 'kl=drift'], 'm.jsonl has no column drift'],
+    [['reward'], '--metric takes NAME=COLUMN, such as reward=score, not reward'],
+    [['reward=joy', 'reward=words'], '--metric gives reward two columns'],
+  ])('refuses %s', async (columns, message) => {
+    expect(await told(...columns)).toMatchObject({ out: '', code: 2, err: expect.stringContaining(message) });
+  });
+});
+
 describe('grpo doctor --json', () => {
   it('is one object with stable keys, findings first to last', async () => {
     const { out, err, code } = await doctor(constant, '.', '--json').ended;

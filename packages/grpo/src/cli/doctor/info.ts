@@ -5,6 +5,12 @@ export const info: CommandInfo = {
   summary: 'Find what is wrong with a run of grpo.ts or TRL, or with the log of another trainer',
   usage: 'doctor (PATH [--html FILE] | --before CONFIG | --explain CODE | --selftest) [--json]',
   flags: {
+    metric: {
+      type: 'string',
+      value: 'NAME=COLUMN',
+      multiple: true,
+      help: 'Take a column of the log for a metric under a name of your own, such as reward=score; may be repeated',
+    },
     html: {
       type: 'string',
       value: 'FILE',

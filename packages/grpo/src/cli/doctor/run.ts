@@ -3,7 +3,7 @@ import type { Severity } from '../../doctor/finding.js';
 import { registry } from '../../doctor/registry.js';
 import { verdictOf } from '../../doctor/verdict.js';
 import { Watch } from '../../progress/watch.js';
-import { readRun } from '../../trace/readers/index.js';
+import { missingColumns, nameMetrics, readRun } from '../../trace/readers/index.js';
 import { examineReading } from '../../view/report/examine-reading.js';
 import { reportOf } from '../../view/report/report.js';
 import { type CommandArguments, EXIT } from '../command.js';
@@ -48,9 +48,13 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const failOn = flags['fail-on'] ?? 'warn';
   if (failOn !== 'warn' && failOn !== 'fail')
     throw new UsageError(`--fail-on takes warn or fail, not ${String(failOn)}`);
+  nameMetrics(columnsOf((flags.metric ?? []) as readonly string[]));
   using reporter = createReporter({ stream: process.stderr });
   const watch = new Watch(reporter);
   const reading = await readable(() => readRun(path, watch));
+  const missing = missingColumns();
+  if (missing.length > 0)
+    throw new UsageError(`${path} has no column ${missing.join(', ')}: --metric names it`);
   const parts = reading.runs ?? [{ name: path, read: () => Promise.resolve(reading) }];
   const codes: number[] = [];
   for (const { name, read } of parts) {
@@ -65,6 +69,19 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
     await readable(async () => writeOnePage(flags.html as string, { path, ...(place && { place }) }));
   }
   return worst(codes);
+}
+
+/** What `--metric reward=score` says, by metric. */
+function columnsOf(flags: readonly string[]): ReadonlyMap<string, string> {
+  const columns = new Map<string, string>();
+  for (const text of flags) {
+    const [, metric = '', column = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+    if (metric === '' || column === '')
+      throw new UsageError(`--metric takes NAME=COLUMN, such as reward=score, not ${text}`);
+    if (columns.has(metric)) throw new UsageError(`--metric gives ${metric} two columns`);
+    columns.set(metric, column);
+  }
+  return columns;
 }
 
 /** Prints what the doctor makes of one run; returns the exit code. */

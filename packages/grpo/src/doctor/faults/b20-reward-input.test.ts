@@ -105,6 +105,16 @@ testLogCheck('B20.log', [
     measured: { reward: 0.5 },
   },
   {
+    name: 'one length throughout, so that a reward of lengths is one value',
+    metrics: {
+      reward: times(4, -236),
+      reward_std: times(4, 0),
+      'completions/mean_length': times(4, 256),
+    },
+    verdict: 'warn',
+    measured: { length: 256 },
+  },
+  {
     name: 'after an evaluation of the model as it came',
     metrics: { eval_reward: [0], reward: [undefined, 0, 0, 0], reward_std: [undefined, 0, 0, 0] },
     firstStep: 0,

@@ -154,6 +154,9 @@ export const b20: Fault = {
           deviations.length === rewards.length && deviations.every((deviation) => deviation === 0);
         const isBlind = flat ? Math.min(flat.start, flat.end, flat.mean) >= 0.9 : isConstant;
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
+        // The mean of lengths that differ would change.
+        const lengths = withoutNaN(log.column('completions/mean_length'));
+        const isOneLength = lengths.length >= FLAT_ENTRIES && isFlat(lengths) && Number.isInteger(lengths[0]);
         const measured = {
           entries: rewards.length,
           reward: rewards[0]!,
@@ -163,6 +166,7 @@ export const b20: Fault = {
           spread: moments(rewards, 1).deviation,
           flat: flat?.mean ?? 1,
           ...(cut.length > 0 && { cut: median(cut) }),
+          ...(isOneLength && { length: lengths[0]! }),
         };
         const first = log.column('reward').indexOf(rewards[0]!);
         const evidence = [at(log, first, 'reward', rewards[0]!)];
@@ -187,14 +191,27 @@ export const b20: Fault = {
 };
 
 /** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
-function constantCause({ reward, cut = 0 }: { reward: number; cut?: number }): string {
+function constantCause({
+  reward,
+  cut = 0,
+  length,
+}: {
+  reward: number;
+  cut?: number;
+  length?: number;
+}): string {
   const natural = reward === 0 || reward === 1 || reward === -1;
   const isCut = cut >= 0.95;
   if (!natural) {
-    const also = isCut ? ' All completions are truncated as well.' : '';
+    const alike =
+      length === undefined
+        ? ''
+        : ` All completions have ${length} tokens as well, as if each were truncated: a reward of their length is one value then, too.`;
+    const also = isCut ? ' All completions are truncated as well.' : alike;
     return ` A reward function that falls back to ${formatValue(reward)} has that effect, for instance when it gets lists of messages in place of text.${also}`;
   }
-  return isCut
-    ? ' Either the reward is broken, or no answer is complete because all completions are truncated; grading a complete right answer would show which.'
+  const same = length === undefined ? '' : `, as the ${length} tokens of each suggest`;
+  return isCut || length !== undefined
+    ? ` Either the reward is broken, or no answer is complete because all completions are truncated${isCut ? '' : same}; grading a complete right answer would show which.`
     : ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.';
 }

@@ -46,6 +46,17 @@ const offBy = (off: number) => ({
 
 testLogCheck('B34.log', [
   {
+    name: 'the extremes of the rewards, of verl with one completion per prompt',
+    metrics: { reward: reward.slice(0, 4), 'advantages/raw': times(4, 1) },
+    verdict: 'inform',
+    measured: { entries: 4 },
+  },
+  {
+    name: 'the extremes of the rewards in one entry of four',
+    metrics: { reward: reward.slice(0, 4), 'advantages/raw': [1, 0, 0, 0] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'the mean of the rewards',
     metrics: { reward, 'advantages/mean': reward },
     verdict: 'warn',

@@ -1,4 +1,4 @@
-import { largest, sum } from '../../maths/moments.js';
+import { largest, sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -11,6 +11,9 @@ import { say } from '../sentence.js';
 
 /** Deviations by which the mean of the advantages of a batch may miss 0, and by which it is told. */
 const [OFF_CENTRE, A_LITTLE_OFF] = [0.5, 0.2];
+
+/** Least number of entries whose advantages are the rewards to four digits. */
+const SEEN_RAW = 3;
 
 export const b34: Fault = {
   code: 'B34',
@@ -97,15 +100,18 @@ export const b34: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,
+      threshold: `in ${SEEN_RAW} entries or more, the least and the largest advantage are not the least and the largest reward in all (it informs: such runs learn, but slowly); over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,
       sources: ['arXiv:2402.03300'],
       why: 'Deviations from the mean of each group sum to 0; a mean over tokens misses it a little, where longer answers are better or worse.',
       remedy: 'Subtract the mean over the completions of one prompt.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'Rewards and advantages of one step, group by group.',
       proofs: ['log only'],
-      needs: ['advantages/mean', 'reward'],
-      test(log): Outcome<{ entries: number; mean: number; off?: number }> {
+      needs: [],
+      test(log): Outcome<{ entries: number; mean?: number; off?: number }> {
+        const raws = withoutNaN(log.column('advantages/raw'));
+        if (raws.length >= SEEN_RAW && raws.every((isRaw) => isRaw === 1))
+          return inform({ entries: raws.length }, fromTheStart(log, 'reward'));
         const [means, deviations, rewards, spread] = [
           'advantages/mean',
           'advantages/std',
@@ -131,7 +137,7 @@ export const b34: Fault = {
       says: (m) =>
         m.off !== undefined
           ? say`The advantages have a mean of ${m.mean}, ${m.off} of their deviations away from 0: they are not centred in each group.`
-          : say`The mean of the advantages is the mean of the rewards in ${m.entries} entries: nothing is subtracted from the rewards.`,
+          : say`${m.mean === undefined ? 'Least and largest advantage are least and largest reward' : 'The mean of the advantages is the mean of the rewards'} in ${m.entries} entries: nothing is subtracted from the rewards, as where each prompt has one completion. That is REINFORCE without a baseline.`,
     }),
   ],
 };

@@ -252,6 +252,32 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('are of training below the name of a method, in the plural, and of valid groups', async () => {
+    const rows = [1, 2].map((round) => ({
+      round,
+      'offline_grpo/mean_rewards': 0.5,
+      'grpo/lr': 1e-6,
+      losses: 0.25,
+      'GRPO/Reward Think Length': 0.1,
+      valid_group_ratio: round / 4,
+      valid_loss: 3,
+      'gen/avg_comp_len': 20,
+      reward_computation_duration: 9,
+    }));
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(reading.series!.entries[0]!.values).toEqual({
+      reward: 0.5,
+      learning_rate: 1e-6,
+      loss: 0.25,
+      'rewards/think_length/mean': 0.1,
+      frac_reward_zero_std: 0.75,
+      eval_loss: 3,
+      'completions/mean_length': 20,
+      reward_computation_duration: 9,
+    });
+  });
+
   it('may be an evaluation’s accuracy, functions of the reward, and settings that never change', async () => {
     const rows = [1, 2].map((step) => ({
       step,

@@ -81,6 +81,6 @@ function nothingFound(path: string, lines: number, broken: BrokenParts, facts: L
   const exception = facts.hints().meaning?.exception;
   const ended = exception ? `; it ends with ${excerpt(exception.text)} (line ${exception.line})` : '';
   return new FormatError(path, `${size}${found}${ended}`, {
-    hint: 'Metrics are read from JSON, Python dicts, tables (CSV, Markdown, columns) and lines of names and numbers such as “step 3 | loss 0.1 | reward 0.5”. They need a loss or a reward in them: set logging_steps, and report_to or the console.',
+    hint: 'Metrics are read from JSON, Python dicts, tables (CSV, Markdown, columns) and lines of names and numbers such as “step 3 | loss 0.1 | reward 0.5”. They need a loss or a reward in them: set logging_steps, and report_to or the console. Under a name of its own, --metric reward=COLUMN tells it.',
   });
 }

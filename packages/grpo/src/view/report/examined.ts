@@ -133,7 +133,9 @@ export function unreadNote(unread: readonly string[]): string[] {
   if (unread.length === 0) return [];
   const more = unread.length > MOST_UNREAD ? ` and ${unread.length - MOST_UNREAD} more` : '';
   const names = unread.slice(0, MOST_UNREAD).map((name) => printable(name, 60));
-  return [`No check reads ${names.join(', ')}${more}.`];
+  return [
+    `No check reads ${names.join(', ')}${more}. Where one is a metric under a name of its own, say so: --metric NAME=COLUMN.`,
+  ];
 }
 
 /** The names that most lists have, with how many do. */

@@ -41,6 +41,10 @@ export const verl: Producer = {
     const { 'critic/advantages/min': lowest, 'critic/advantages/max': highest } = values;
     if (lowest !== undefined && highest !== undefined)
       values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);
+    const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
+    const same = (a = 0, b = 0) => Math.abs(a - b) <= 1e-4 * Math.abs(b);
+    if (lowest !== undefined && most !== undefined && most !== least)
+      values['advantages/raw'] = Number(same(lowest, least) && same(highest, most));
     // Of rLLM: numbers of groups.
     const of = (what: string) => values[`batch/solve_${what}`];
     const [none, some, all] = [of('none'), of('partial'), of('all')];

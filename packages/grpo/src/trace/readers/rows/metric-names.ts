@@ -1,4 +1,7 @@
 /** One table of the names under which logs have a metric, whoever wrote them: `mean_reward`, `Avg Response Len`, `ppo_kl`. */
+import { nearestName } from '../../../errors/nearest-name.js';
+import { UsageError } from '../../../errors/user-error.js';
+import { giveNames, givenName } from './given-names.js';
 
 /**
  * TRL's name, and what other logs call it: in any order, with any of the words that mean the same, with or without those that
@@ -21,7 +24,7 @@ const NAMES = {
   policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
   kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_to_start', 'kl_loss'],
   'kl/old': ['kl_old', 'approx_kl', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
-  grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip'],
+  grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip', 'unclipped_grad_norm'],
   entropy: ['entropy', 'policy_entropy', 'h'],
   learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
   'completions/mean_length': [
@@ -70,6 +73,18 @@ const NAMES = {
     'no_signal_frac',
     'same_reward_groups',
     'same_score_groups',
+  ],
+  'groups/mixed_ratio': [
+    'valid_group_frac',
+    'mixed_groups',
+    'mixed_frac',
+    'nonzero_var_group_frac',
+    'nonzero_std_frac',
+    'nonzero_adv_frac',
+    'groups_with_signal',
+    'signal_frac',
+    'informative_groups',
+    'effective_groups',
   ],
   'advantages/mean': ['adv', 'a'],
   'advantages/std': ['adv_std'],
@@ -132,14 +147,20 @@ const synonymOf = new Map<string, string>(
   Object.entries(SYNONYMS).flatMap(([word, others]) => others.map((other) => [other, word] as const)),
 );
 
+/** `learning_rates` and `losses`; a number of tokens is another thing than one per token. */
+const singular = (word: string) => {
+  const one = word.replace(/(?<=ss)es$|(?<=[^s])s$/, '');
+  return one === 'token' || one.length < 3 ? word : (synonymOf.get(one) ?? one);
+};
+
 /** One key for all orders and synonyms of some words. */
 function keyOf(words: readonly string[]): string {
   const joined = words
     .join('_')
     .replace(/log_probs?/, 'logprob')
     .split('_');
-  const plain = joined.flatMap((word) => (synonymOf.get(word) ?? word).split('_'));
-  return plain.sort().join(' ');
+  const plain = joined.flatMap((word) => (synonymOf.get(word) ?? singular(word)).split('_'));
+  return [...new Set(plain)].sort().join(' ');
 }
 
 /** A metric of TRL that other logs have under other names. */
@@ -163,6 +184,7 @@ const SHARES: ReadonlySet<string> = new Set<CommonName>([
   'clip_ratio/region_mean',
   'clip_ratio/first',
   'frac_reward_zero_std',
+  'groups/mixed_ratio',
 ]);
 
 /** Whether a number can be the metric's: a count of completions or groups is no share of them. */
@@ -170,25 +192,31 @@ export const canBe = (common: string, value: number): boolean => !SHARES.has(com
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats)$/;
+  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats|rl|opt|step)$/;
+/** Methods: a folder named after one holds the metrics of training. */
+const METHOD = /^(grpo|dapo|gspo|rloo|rlvr|rlhf)$/;
 /** Words after which a number is none of the step's. */
 const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
-/** Words that alone say what a reward pays for. */
-const GRADED = 'answer|correct|correctness|exact|format|tags?|style|length';
+/** Words that say what a reward pays for. */
+const GRADED = 'answer|correct|correctness|exact|format|tags?|style|length|json|think(?:ing)?|tools?';
 /** Matches rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`, `r_format`, `answer`. */
 const BY_FUNCTION = new RegExp(
-  String.raw`^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_reward(?:_func(?: mean)?)?|(?:r|rew)_(\w+?)(?:_mean)?|(?:reward_)?(${GRADED})(?:_mean)?)$`,
+  String.raw`^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_rewards?(?:_func(?: mean)?|_mean)?|(?:r|rew|reward(?=_(?:\w+_)?(?:${GRADED})(?:_|$)))_(\w+?)(?:_mean)?|(${GRADED})(?:_mean)?)$`,
 );
 const NOT_A_FUNCTION =
-  /^(mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|margins?|chosen|rejected)([_/ ].*)?)$/;
+  /^(\d+|mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
 const ACCURACY =
   /^(mean[_ ])?(acc|accuracy|pass@?1|score|(pass|success)(_rate)?|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
 /** Words for an evaluation, in names, in rows and before the numbers of a line. */
 export const EVALUATION_WORDS =
   'eval(?:uation|uator)?|val(?:id(?:ation)?)?|test|exam|held[_-]?out|hold[_-]?out';
-const EVALUATION = new RegExp(`^(?:${EVALUATION_WORDS})[/_ ]+(.+)$`, 'i');
+/** What is called valid is one of training, such as a group or an answer, unless it is a metric of an evaluation by itself. */
+const EVALUATION = new RegExp(
+  `^(?!valid[_ ](?!loss|rew|acc|score|pass))(?:${EVALUATION_WORDS})[/_ ]+(.+)$`,
+  'i',
+);
 
 /** A metric's name in an evaluation, of which not every name tells. */
 export const inEvaluation = (name: string): string => (EVALUATION.test(name) ? name : `eval_${name}`);
@@ -199,6 +227,8 @@ const MOST_KNOWN = 10_000;
 
 /** TRL's name of a metric; undefined where the table has none. */
 export function commonName(name: string): string | undefined {
+  const own = givenName(name);
+  if (own !== undefined) return own;
   if (known.has(name)) return known.get(name);
   const found = find(name.trim());
   if (known.size < MOST_KNOWN) known.set(name, found);
@@ -212,13 +242,14 @@ function find(name: string): string | undefined {
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
-  const [, below, before, after, alone] = BY_FUNCTION.exec(name) ?? [];
+  const [, below, before, after, alone] =
+    BY_FUNCTION.exec(name) ?? BY_FUNCTION.exec(wordsOf(withoutPlace(name)).join('_')) ?? [];
   const isOther = words.some((word) => OTHER.test(word));
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
   const whole = byWords.get(keyOf(words)) ?? byWords.get(keyOf(wordsOf(withoutPlace(name))));
   if (whole !== undefined) return whole;
   if (isOther) return undefined;
-  const common = byWords.get(keyOf(words.filter((word) => !PLAIN.test(word))));
+  const common = byWords.get(keyOf(wordsOf(withoutPlace(name)).filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
   const beside = before ?? after ?? alone;
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
@@ -227,7 +258,10 @@ function find(name: string): string | undefined {
 /** Removes folders that do not say what a metric is: `policy/approx_kl` becomes `approx_kl`. */
 function withoutPlace(name: string): string {
   const parts = name.split('/');
-  const first = parts.findIndex((part) => !wordsOf(part).every((word) => PLAIN.test(word)));
+  const first = parts.findIndex((part) => {
+    const words = wordsOf(part);
+    return !words.every((word) => PLAIN.test(word)) && !words.some((word) => METHOD.test(word));
+  });
   return parts.slice(Math.max(0, first)).join('/');
 }
 
@@ -263,4 +297,23 @@ const TELLING: ReadonlySet<string> = new Set([
 export function isTraining(name: string): boolean {
   const common = commonName(name);
   return common !== undefined && (TELLING.has(common) || /^(eval_)?rewards?(\/|$)/.test(common));
+}
+
+/**
+ * Takes columns of the logs that are read from now on for metrics, before any table of names does.
+ *
+ * @param columns - column by metric: TRL's name, an evaluation's with `eval_` before it, a reward function's as
+ * `rewards/NAME/mean`
+ * @throws UsageError for an unknown metric
+ */
+export function nameMetrics(columns: ReadonlyMap<string, string>): void {
+  const names = Object.keys(NAMES);
+  for (const metric of columns.keys()) {
+    const plain = metric.replace(/^eval_/, '');
+    if (names.includes(plain) || /^rewards\/.+\/mean$/.test(plain)) continue;
+    throw new UsageError(`no check reads a metric ${metric}; the nearest is ${nearestName(plain, names)}`, {
+      hint: `Metrics are ${names.join(', ')}; rewards/NAME/mean of a reward function; and each with eval_ before it.`,
+    });
+  }
+  giveNames([...columns].map(([metric, column]) => [column, metric]));
 }

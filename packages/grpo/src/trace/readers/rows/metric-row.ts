@@ -18,6 +18,7 @@ const STEP_NAMES = [
   'it',
   'update',
   'episode',
+  'round',
   'progress/batch',
   '_step',
   'i',

@@ -32,6 +32,7 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
   ['step', /^_?steps?$/i],
   ['iteration', /^(iteration|iter|it)$/i],
   ['rollout', /^rollout$/i],
+  ['round', /^round$/i],
   ['update', /^update$/i],
   ['episode', /^(episode|ep)$/i],
   ['batch', /^batch$/i],
@@ -39,7 +40,7 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
 ];
 const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
 const HEAD =
-  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|round|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
 /** The words behind a number, up to a sign or the next number. */
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */

@@ -35,6 +35,6 @@ const LIKE_GRPO = /reward|score|advantage|polic|clip_?frac|rollout|(?:^|[^a-z])k
 /** Returns the note for a log in which no metric of GRPO is known by its name. */
 export function withoutSignals(names: ReadonlySet<string>): string {
   const like = [...names].filter((name) => LIKE_GRPO.test(name));
-  const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: rename them to reward, reward_std, loss, kl, grad_norm or entropy.`;
+  const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: say which is the reward with --metric reward=${like[0]}, and name loss, kl, grad_norm, entropy or reward_std so too.`;
   return otherTraining(names) ?? (like.length > 0 ? unknown : SUPERVISED);
 }

@@ -1,4 +1,5 @@
 import type { Producer } from '../producers/index.js';
+import { givenName } from '../rows/given-names.js';
 import { canBe, commonName } from '../rows/metric-names.js';
 
 /** TRL's name, and a factor where the unit differs. */
@@ -27,6 +28,7 @@ export function renamingOf(
   }
   const byUpdate = namesByUpdate([...counts.keys()]);
   const byProducer = (written: string): Target => {
+    if (givenName(written) !== undefined) return [written, 1];
     const name = byUpdate.get(written) ?? written;
     const own = Object.hasOwn(names, name) ? names[name]! : undefined;
     const family = patterns.find(([pattern]) => pattern.test(name));
@@ -37,7 +39,9 @@ export function renamingOf(
   // Beside a raw reward the other is normalised, with a mean of 0; beside a length, tokens may be those of the batch.
   const preferred = /(^|[/_])raw_rewards?$|len/i;
   const weight = ([name, count]: readonly [string, number]) =>
-    (commonName(name) === name ? 2 : 1) * count + Number(preferred.test(name)) / 2;
+    givenName(name) !== undefined
+      ? Number.MAX_SAFE_INTEGER
+      : (commonName(name) === name ? 2 : 1) * count + Number(preferred.test(name)) / 2;
   const byCount = [...counts].sort((a, b) => weight(b) - weight(a)).map(([name]) => name);
   const known = new Map(byCount.map((name) => [name, byProducer(name)] as const));
   const targets = new Set([...known].flatMap(([name, [target]]) => (target === name ? [] : [target])));

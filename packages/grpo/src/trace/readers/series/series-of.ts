@@ -9,6 +9,12 @@ import { otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
 import { settingsIn, settingsMeaning } from './settings.js';
 
+/** Shares that a log may have in place of the rest. */
+const COMPLEMENTS = [
+  ['completions/ended_ratio', 'completions/clipped_ratio'],
+  ['groups/mixed_ratio', 'frac_reward_zero_std'],
+] as const;
+
 /** As much of a long command as is told. */
 const MOST_OF_COMMAND = 300;
 
@@ -29,10 +35,11 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
     const renamed = renaming.rename(values);
     producer.derive?.(renamed);
-    const { 'completions/ended_ratio': ended } = renamed;
-    if (ended !== undefined) {
-      delete renamed['completions/ended_ratio'];
-      renamed['completions/clipped_ratio'] ??= 1 - ended;
+    for (const [name, rest] of COMPLEMENTS) {
+      const share = renamed[name];
+      if (share === undefined) continue;
+      delete renamed[name];
+      renamed[rest] ??= 1 - share;
     }
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
