@@ -252,6 +252,22 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('may be some of all, below the count of updates', async () => {
+    const line = (update: number, some: number) =>
+      `[RL] Upd  ${update} | R 0.4120 | informative_groups=${some}/8 | mem=41.2G`;
+    const reading = await readText('train.log', [line(40, 6), line(50, 8)].join('\n'));
+    expect(steps(reading)).toEqual([40, 50]);
+    expect(column(reading, 'reward')).toEqual([0.412, 0.412]);
+    expect(column(reading, 'frac_reward_zero_std')).toEqual([0.25, 0]);
+  });
+
+  it('are GRPO’s where they are of ratios and advantages, without a reward', async () => {
+    const rows = [1, 2].map((step) => ({ 'grpo/step': step, pg_loss: 0.1, ratio_mean: 1 }));
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(reading.isGrpo).toBe(true);
+    expect(steps(reading)).toEqual([1, 2]);
+  });
+
   it('are of training below the name of a method, in the plural, and of valid groups', async () => {
     const rows = [1, 2].map((round) => ({
       round,

@@ -15,7 +15,7 @@ import type { LogFormat } from './log-format.js';
 /** Longer lines are text. */
 const MOST_CHARACTERS = 20_000;
 /** What a line of numbers has in it, found quickly. */
-const LOOKS_TELLING = /[:=|│┃]|step|loss|reward|iter|update|episode|epoch|rollout|round|batch/i;
+const LOOKS_TELLING = /[:=|│┃]|step|loss|reward|iter|upd|episode|epoch|rollout|round|batch/i;
 const HAS_NUMBER = /\d|\b(?:nan|inf)/i;
 /** Rows of dicts are read as such. */
 const IS_DICT = /\{\s*['"]/;

@@ -33,14 +33,14 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
   ['iteration', /^(iteration|iter|it)$/i],
   ['rollout', /^rollout$/i],
   ['round', /^round$/i],
-  ['update', /^update$/i],
+  ['update', /^(update|upd)$/i],
   ['episode', /^(episode|ep)$/i],
   ['batch', /^batch$/i],
   ['epoch', /^epoch$/i],
 ];
 const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
 const HEAD =
-  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|round|update|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|round|update|upd|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
 /** The words behind a number, up to a sign or the next number. */
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
@@ -76,6 +76,9 @@ const LIST = new RegExp(
   String.raw`(?<!\w)([A-Za-z_][\w ]{0,60}?)\s?[:=]\s*\[((?:\s*(?:${NUMBER})\s*,)+\s*(?:${NUMBER})\s*,?\s*)\]`,
   'gi',
 );
+
+/** `informative_groups=5/8`: how many of all. */
+const OF_ALL = /(?<![\w/.@-])([A-Za-z_][\w/.@-]{0,80})\s?[:=]\s*(\d+)\/([1-9]\d*)(?![\w/.%])/g;
 
 /** A remark in brackets after a number: `0.42 (max 1.0)`. */
 const REMARK = /(?<=\d)\s*\([^()]*\)/g;
@@ -120,7 +123,11 @@ function lineOf(text: string): NamedLine {
     numbers.push({ name: shortName(name), text: '', value, list });
     return '|';
   });
-  const left = withoutCells(without, numbers).replace(
+  const shares = without.replace(OF_ALL, (_, name: string, some: string, all: string) => {
+    numbers.push({ name: shortName(name), text: '', value: Number(some) / Number(all) });
+    return '|';
+  });
+  const left = withoutCells(shares, numbers).replace(
     PAIR,
     (_, name: string, value: string, unit: string | undefined) => {
       add(numbers, name, value, unit);

@@ -90,7 +90,7 @@ function takenNote({ taken }: Renaming): string[] {
 }
 
 const GRPO =
-  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\//;
+  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^ratio\/|^advantages\/|^sampling\//;
 
 /** What only GRPO or its relatives have, where other training has a reward, too. */
 const GROUPS = /^(completions\/|frac_reward_zero_std$|kl$|rewards\/)/;
