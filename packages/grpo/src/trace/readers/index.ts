@@ -25,8 +25,7 @@ import { isWandb, readWandb } from './wandb/wandb-folder.js';
 
 export type { Place } from './place.js';
 export type { BrokenPart, BrokenSummary, CompletionRow, Reading, RunPart } from './reading.js';
-export { missingColumns } from './rows/given-names.js';
-export { nameMetrics } from './rows/metric-names.js';
+export { missingColumns, nameMetrics } from './rows/given-names.js';
 export { isEvaluation } from './rows/run-collector.js';
 
 /** A kind of path that can be read. */

@@ -1,147 +1,6 @@
-/** One table of the names under which logs have a metric, whoever wrote them: `mean_reward`, `Avg Response Len`, `ppo_kl`. */
-import { nearestName } from '../../../errors/nearest-name.js';
-import { UsageError } from '../../../errors/user-error.js';
-import { giveNames, givenName } from './given-names.js';
-
-/**
- * TRL's name, and what other logs call it: in any order, with any of the words that mean the same, with or without those that
- * only say that it is a mean or of the training.
- */
-const NAMES = {
-  reward: [
-    'reward',
-    'episode_reward',
-    'ep_reward',
-    'reward_score',
-    'reward_scores',
-    'r',
-    'solve_frac',
-    'solved_frac',
-    'score',
-  ],
-  reward_std: ['reward_std', 'std'],
-  loss: ['loss', 'actor_loss', 'act_loss', 'grpo_loss', 'rl_loss', 'nll'],
-  policy_loss: ['policy_loss', 'pg_loss', 'pg', 'policy_grad_loss', 'surrogate_loss'],
-  kl: ['kl', 'kl_ref', 'kl_to_ref', 'kl_to_start', 'kl_loss'],
-  'kl/old': ['kl_old', 'approx_kl', 'approx_kl_old', 'ppo_kl', 'kl_new_old', 'kl_behavior'],
-  grad_norm: ['grad_norm', 'gn', 'grad', 'grad_l2', 'grad_norm_before_clip', 'unclipped_grad_norm'],
-  entropy: ['entropy', 'policy_entropy', 'h'],
-  learning_rate: ['learning_rate', 'lr', 'actor_lr', 'act_lr'],
-  'completions/mean_length': [
-    'completion_length',
-    'completion_tokens',
-    'completion_tokens_sample',
-    'glen',
-    'seq_length',
-    'sequence_length',
-    'length',
-  ],
-  'completions/clipped_ratio': [
-    'completion_clip_frac',
-    'completion_clipped_frac',
-    'clipped_ratio',
-    'trunc_frac',
-    'trunc',
-    'completion_length_clip_frac',
-    'hit_limit',
-    'ran_out',
-    'cut_off',
-  ],
-  'completions/ended_ratio': ['eos_frac', 'has_eos', 'finished', 'finished_frac', 'ended', 'ended_frac'],
-  'clip_ratio/region_mean': [
-    'clip',
-    'clip_frac',
-    'clipped_frac',
-    'pg_clip_frac',
-    'policy_clip_frac',
-    'outside_clip',
-  ],
-  'clip_ratio/first': ['clip_first', 'clip_frac_first', 'pg_clip_frac_first'],
-  frac_reward_zero_std: [
-    'frac_reward_zero_std',
-    'zero_std_frac',
-    'zero_std',
-    'zero_adv_frac',
-    'zero_var_frac',
-    'zero_var',
-    'flat_groups',
-    'flat_frac',
-    'dead_groups',
-    'dead_frac',
-    'degenerate_groups',
-    'degenerate_frac',
-    'no_signal_frac',
-    'same_reward_groups',
-    'same_score_groups',
-  ],
-  'groups/mixed_ratio': [
-    'valid_group_frac',
-    'mixed_groups',
-    'mixed_frac',
-    'nonzero_var_group_frac',
-    'nonzero_std_frac',
-    'nonzero_adv_frac',
-    'groups_with_signal',
-    'signal_frac',
-    'informative_groups',
-    'effective_groups',
-  ],
-  'advantages/mean': ['adv', 'a'],
-  'advantages/std': ['adv_std'],
-  'ratio/mean': ['ratio', 'ratios', 'importance_ratio', 'prob_ratio', 'policy_ratio', 'is_ratio'],
-  'ratio/first': ['ratio_first'],
-  'ratio/max': ['ratio_max'],
-  'ratio/min': ['ratio_min'],
-  'logprobs/mean': ['logprob', 'policy_logprob', 'new_logprob'],
-  'loss/tokens': [
-    'loss_tokens',
-    'tokens_in_loss',
-    'n_loss_tokens',
-    'num_loss_tokens',
-    'mask_sum',
-    'loss_mask_sum',
-    'trained',
-    'trained_tokens',
-    'tok_in_loss',
-  ],
-  'sampling/kl': ['completion_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
-  epoch: ['epoch', 'ep_frac'],
-} as const;
-
-/** Words that mean the same in names of metrics, by the one that stands for them. */
-const SYNONYMS = {
-  reward: ['rewards', 'rew', 'return', 'returns', 'ret'],
-  std: ['sd', 'stdev', 'stddev', 'deviation'],
-  var: ['variance'],
-  frac: ['fraction', 'share', 'rate', 'proportion'],
-  completion: [
-    'completions',
-    'response',
-    'responses',
-    'resp',
-    'comp',
-    'generation',
-    'generations',
-    'generated',
-    'gen',
-    'output',
-    'outputs',
-    'out',
-  ],
-  length: ['lengths', 'len', 'lens'],
-  tokens: ['toks'],
-  adv: ['advantage', 'advantages', 'advs'],
-  kl: ['kld'],
-  ref: ['reference'],
-  entropy: ['ent', 'entropies'],
-  grad: ['gradient', 'gradients', 'grads'],
-  grad_norm: ['gradnorm', 'gnorm'],
-  clip_frac: ['clipfrac', 'clipfraction'],
-  trunc: ['truncated', 'truncation'],
-  ended: ['terminated', 'finish'],
-  logprob: ['logprobs', 'logp', 'logps'],
-  first: ['1st'],
-} as const satisfies Record<string, readonly string[]>;
+/** Finds TRL's name of a metric by the words of a log's name. */
+import { givenName } from './given-names.js';
+import { type CommonName, NAMES, SHARES, SYNONYMS, TELLING } from './name-table.js';
 
 const synonymOf = new Map<string, string>(
   Object.entries(SYNONYMS).flatMap(([word, others]) => others.map((other) => [other, word] as const)),
@@ -163,9 +22,6 @@ function keyOf(words: readonly string[]): string {
   return [...new Set(plain)].sort().join(' ');
 }
 
-/** A metric of TRL that other logs have under other names. */
-export type CommonName = keyof typeof NAMES;
-
 const listed = Object.entries(NAMES).flatMap(([common, names]) =>
   names.map((name) => [name.split('_'), common as CommonName] as const),
 );
@@ -175,16 +31,6 @@ const byWords = new Map<string, CommonName>([
     ([words, common]) => [keyOf(words.map((word) => (word === 'frac' ? 'ratio' : word))), common] as const,
   ),
   ...listed.map(([words, common]) => [keyOf(words), common] as const),
-]);
-
-/** Metrics that are shares of all completions, groups or tokens. */
-const SHARES: ReadonlySet<string> = new Set<CommonName>([
-  'completions/clipped_ratio',
-  'completions/ended_ratio',
-  'clip_ratio/region_mean',
-  'clip_ratio/first',
-  'frac_reward_zero_std',
-  'groups/mixed_ratio',
 ]);
 
 /** Whether a number can be the metric's: a count of completions or groups is no share of them. */
@@ -279,41 +125,8 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');
 
-/** Metrics that only training has: a row with one of them is a row of training. */
-const TELLING: ReadonlySet<string> = new Set([
-  'reward',
-  'reward_std',
-  'loss',
-  'policy_loss',
-  'kl',
-  'grad_norm',
-  'entropy',
-  'completions/clipped_ratio',
-  'clip_ratio/region_mean',
-  'frac_reward_zero_std',
-]);
-
 /** Whether a name is that of a metric that only training has. */
 export function isTraining(name: string): boolean {
   const common = commonName(name);
   return common !== undefined && (TELLING.has(common) || /^(eval_)?rewards?(\/|$)/.test(common));
-}
-
-/**
- * Takes columns of the logs that are read from now on for metrics, before any table of names does.
- *
- * @param columns - column by metric: TRL's name, an evaluation's with `eval_` before it, a reward function's as
- * `rewards/NAME/mean`
- * @throws UsageError for an unknown metric
- */
-export function nameMetrics(columns: ReadonlyMap<string, string>): void {
-  const names = Object.keys(NAMES);
-  for (const metric of columns.keys()) {
-    const plain = metric.replace(/^eval_/, '');
-    if (names.includes(plain) || /^rewards\/.+\/mean$/.test(plain)) continue;
-    throw new UsageError(`no check reads a metric ${metric}; the nearest is ${nearestName(plain, names)}`, {
-      hint: `Metrics are ${names.join(', ')}; rewards/NAME/mean of a reward function; and each with eval_ before it.`,
-    });
-  }
-  giveNames([...columns].map(([metric, column]) => [column, metric]));
 }
