@@ -251,7 +251,7 @@ describe('grpo doctor --metric', () => {
 
   it.each([
     [['rewrad=joy'], 'no check reads a metric rewrad; the nearest is reward'],
-    [['reward=joy', 'kl=drift'], 'm.jsonl has no column drift'],
+    [['reward=joy', 'kl=drift'], '--metric names drift, which m.jsonl does not have'],
     [['reward'], '--metric takes NAME=COLUMN, such as reward=score, not reward'],
     [['reward=joy', 'reward=words'], '--metric gives reward two columns'],
   ])('refuses %s', async (columns, message) => {

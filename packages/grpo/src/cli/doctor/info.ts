@@ -9,7 +9,7 @@ export const info: CommandInfo = {
       type: 'string',
       value: 'NAME=COLUMN',
       multiple: true,
-      help: 'Take a column of the log for a metric under a name of your own, such as reward=score; may be repeated',
+      help: 'Take a column of the log for a metric, whatever its name, such as reward=score; may be repeated',
     },
     html: {
       type: 'string',

@@ -54,7 +54,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const reading = await readable(() => readRun(path, watch));
   const missing = missingColumns();
   if (missing.length > 0)
-    throw new UsageError(`${path} has no column ${missing.join(', ')}: --metric names it`);
+    throw new UsageError(`--metric names ${missing.join(', ')}, which ${path} does not have`);
   const parts = reading.runs ?? [{ name: path, read: () => Promise.resolve(reading) }];
   const codes: number[] = [];
   for (const { name, read } of parts) {

@@ -100,7 +100,7 @@ export const b34: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `in ${SEEN_RAW} entries or more, the least and the largest advantage are not the least and the largest reward in all (it informs: such runs learn, but slowly); over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,
+      threshold: `in ${SEEN_RAW} entries or more, the least and the largest advantage are not the least and the largest reward in all (it informs: such runs may learn); over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,
       sources: ['arXiv:2402.03300'],
       why: 'Deviations from the mean of each group sum to 0; a mean over tokens misses it a little, where longer answers are better or worse.',
       remedy: 'Subtract the mean over the completions of one prompt.',
