@@ -133,6 +133,18 @@ export function beforeUpdates(log: LogView): number[] {
   return [...rates.keys()].slice(0, first < 0 ? rates.length : first);
 }
 
+/**
+ * Index of the entry of the first step where its KL to the reference is exactly 0, and no later one is: what it measures
+ * was measured before any update. Of updates that follow within the step, other metrics of the entry may be.
+ */
+export function unmoved(log: LogView): number[] {
+  const kl = log.column('kl');
+  const first = kl.findIndex((value) => !Number.isNaN(value));
+  const { countsFrom = 1 } = log.series;
+  const isFirst = first >= 0 && log.steps[first]! <= countsFrom && !log.isRounded('kl');
+  return isFirst && kl[first] === 0 && kl[first + 1]! > 0 ? [first] : [];
+}
+
 /** Logs of scripts that people write themselves. */
 const SCRIPTS: readonly string[] = ['unknown', 'transformers', 'CS336'];
 

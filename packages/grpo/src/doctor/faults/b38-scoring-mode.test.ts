@@ -140,6 +140,25 @@ testLogCheck('B38.first', [
     measured: { name: 'clip_ratio/first' },
   },
   {
+    name: 'another temperature, at a KL of 0',
+    metrics: { 'ratio/mean': times(12, 0.96), kl: times(12, (i) => i / 1000) },
+    series: { producer: { name: 'unknown' } },
+    verdict: 'warn',
+    measured: { name: 'ratio/mean', isKlZero: true },
+  },
+  {
+    name: 'the mean of several updates, at a KL that was measured before them',
+    metrics: { 'ratio/mean': times(12, 0.99), kl: times(12, (i) => i / 1000) },
+    series: { producer: { name: 'unknown' } },
+    verdict: 'pass',
+  },
+  {
+    name: 'a KL that nobody measures',
+    metrics: { 'ratio/mean': times(12, 0.96), kl: times(12, 0) },
+    series: { producer: { name: 'unknown' } },
+    verdict: 'not applicable',
+  },
+  {
     name: 'the one update of each rollout that clips',
     metrics: { 'ratio/mean': times(12, 1.001), 'clip_ratio/region_mean': times(12, 0.1) },
     declared: { updatesPerRollout: 1 },

@@ -3,7 +3,15 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { at, beforeUpdates, klOfStepOne, type LogView, measuresBefore, valuesAt } from '../log-view.js';
+import {
+  at,
+  beforeUpdates,
+  klOfStepOne,
+  type LogView,
+  measuresBefore,
+  unmoved,
+  valuesAt,
+} from '../log-view.js';
 import {
   agreesWithSampler,
   compareFirst,
@@ -249,7 +257,7 @@ export const b38: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'a mean ratio within 0.005 of 1, and a clip share of at most 0.02: of the first update from a rollout, in at least half of 8 entries or more, which is each update of a script with one from each rollout; and the ratio in each entry before the learning rate is above 0',
+        'a mean ratio within 0.005 of 1, and a clip share of at most 0.02: of the first update from a rollout, in at least half of 8 entries or more, which is each update of a script with one from each rollout; and the ratio in each entry before the learning rate is above 0; within 0.02 in that of step 1 where its KL to the reference is 0, and above 0 afterwards (that one only warns)',
       sources: ['huggingface/trl#3500'],
       why: 'Before any update the new log-probs are the old ones. Seen in a run whose mean ratio was 0.84 to 0.93 while its learning rate was 0.',
       remedy:
@@ -261,24 +269,24 @@ export const b38: Fault = {
       test(log) {
         const isOnly = log.declared.updatesPerRollout === 1 && !measuresBefore(log);
         const all = (name: string) => [...log.column(name).keys()];
+        const clip = 'clip_ratio/region_mean';
         const asked = [
-          { name: 'ratio/first', places: all('ratio/first'), least: 8 },
-          { name: 'clip_ratio/first', places: all('clip_ratio/first'), least: 8 },
-          {
-            name: 'ratio/mean',
-            places: isOnly ? all('ratio/mean') : beforeUpdates(log),
-            least: isOnly ? 8 : 1,
-          },
-          { name: 'clip_ratio/region_mean', places: isOnly ? all('clip_ratio/region_mean') : [], least: 8 },
+          { name: 'ratio/first', places: all('ratio/first'), least: 8, limit: 0.005 },
+          { name: 'clip_ratio/first', places: all('clip_ratio/first'), least: 8, limit: 0.02 },
+          isOnly
+            ? { name: 'ratio/mean', places: all('ratio/mean'), least: 8, limit: 0.005 }
+            : { name: 'ratio/mean', places: beforeUpdates(log), least: 1, limit: 0.005 },
+          { name: clip, places: isOnly ? all(clip) : [], least: 8, limit: 0.02 },
+          { name: 'ratio/mean', places: unmoved(log), least: 1, limit: 0.02, isKlZero: true },
         ];
-        const columns = asked.map(({ name, places, least }) => {
+        const columns = asked.map(({ name, places, least, limit, isKlZero = false }) => {
           const column = log.column(name);
           const there = places.filter((i) => !Number.isNaN(column[i]!));
-          const off = there.filter((i) =>
-            name.startsWith('clip') ? column[i]! > 0.02 : Math.abs(column[i]! - 1) > 0.005,
+          const off = there.filter(
+            (i) => (name.startsWith('clip') ? column[i]! : Math.abs(column[i]! - 1)) > limit,
           );
           const isOff = least === 1 ? off.length > 0 : 2 * off.length > there.length;
-          return { name, column, there, off, isOff, isEnough: there.length >= least };
+          return { name, column, there, off, isOff, isEnough: there.length >= least, isKlZero };
         });
         const enough = columns.filter(({ isEnough }) => isEnough);
         const worst = enough.find(({ isOff }) => isOff) ?? enough[0];
@@ -286,18 +294,25 @@ export const b38: Fault = {
           return notApplicable(
             'ratio/first or clip_ratio/first in 8 entries, or ratio/mean in one before any update',
           );
-        const { name, column, there, off, isOff } = worst;
+        const { name, column, there, off, isOff, isKlZero } = worst;
         const place = off[0] ?? there[0]!;
-        const measured = { entries: there.length, off: off.length, value: column[place]!, name, isOnly };
+        const measured = {
+          entries: there.length,
+          off: off.length,
+          value: column[place]!,
+          name,
+          isOnly,
+          isKlZero,
+        };
         const evidence = [at(log, place, name, column[place]!)];
         if (!isOff) return pass(measured);
-        // A script may call the share of truncated completions so.
-        return name === 'clip_ratio/region_mean' ? warn(measured, evidence) : fail(measured, evidence);
+        // A script may call the share of truncated completions so, or measure the KL before the step's updates alone.
+        return name === clip || isKlZero ? warn(measured, evidence) : fail(measured, evidence);
       },
       says: (m) =>
         m.name.startsWith('clip')
           ? say`The ${m.isOnly ? 'one' : 'first'} update from a rollout clips tokens in ${m.off} of ${m.entries} entries (a share of ${m.value} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, temperature, mask, or other weights.`
-          : say`The ratio ${m.isOnly ? 'of the one update from a rollout' : m.name === 'ratio/first' ? 'of the first update' : 'before any update, at a learning rate of 0,'} is not 1 in ${m.off} of ${m.entries} entries (${m.value} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, precision, temperature, mask, or other weights.`,
+          : say`The ratio ${m.isOnly ? 'of the one update from a rollout' : m.name === 'ratio/first' ? 'of the first update' : `before any update, ${m.isKlZero ? 'while the KL to the reference is 0' : 'at a learning rate of 0'},`} is not 1 in ${m.off} of ${m.entries} entries (${m.value} in the first of them), though no update lies between old and new log-probs: the two are scored differently, by dropout, precision, temperature, mask, or other weights.`,
     }),
   ],
 };

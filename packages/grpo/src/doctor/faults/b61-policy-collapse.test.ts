@@ -12,6 +12,25 @@ testLogCheck('B61.reward', [
     measured: { isLost: false },
   },
   {
+    name: 'an end below the start, in the evaluation, too',
+    metrics: {
+      reward: times(60, (i) => (i < 40 ? 0.5 : 0.35) + 0.02 * (i % 3)),
+      reward_std: times(60, 0.4),
+      eval_reward: times(60, (i) => (i % 10 === 0 ? 0.7 - i / 200 + 0.01 * (i % 3) : undefined)),
+    },
+    verdict: 'warn',
+    measured: { isLost: false, isWorse: true },
+  },
+  {
+    name: 'an end below the start, while the evaluation stays',
+    metrics: {
+      reward: times(60, (i) => (i < 40 ? 0.5 : 0.35) + 0.02 * (i % 3)),
+      reward_std: times(60, 0.4),
+      eval_reward: times(60, (i) => (i % 10 === 0 ? 0.7 + 0.01 * ((i / 10) % 3) : undefined)),
+    },
+    verdict: 'inform',
+  },
+  {
     name: 'a fall where each entry is one group, all right or all wrong',
     metrics: { reward: times(120, (i) => (i < 90 ? (i % 4 === 0 ? 0 : 1) : i % 10 === 0 ? 1 : 0)) },
     verdict: 'warn',

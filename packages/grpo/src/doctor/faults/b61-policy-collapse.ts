@@ -1,3 +1,4 @@
+import { slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { companionsOf, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
@@ -30,7 +31,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; a last eighth below the first by as many standard errors informs`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
       sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
       why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
       remedy:
@@ -68,11 +69,13 @@ export const b61: Fault = {
         const after = shareAfter(log, step);
         const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
         const evidence = [{ step, text: 'reward', values: { value: to } }];
-        const measured = { from, to, step, beyond, after, moved, isLost: collapse !== undefined };
-        return collapse ? warn(measured, evidence) : inform(measured, evidence);
+        const evaluation = slope(log.column('eval_reward'));
+        const isWorse = evaluation.count >= 5 && evaluation.t < (evaluation.count < 10 ? -3 : -2);
+        const measured = { from, to, step, beyond, after, moved, isLost: collapse !== undefined, isWorse };
+        return collapse || isWorse ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise${m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.moved}`,
+        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise${m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}`,
     }),
     logCheck({
       code: 'B61.entropy',

@@ -24,6 +24,7 @@ describe('what a log says beside its metrics', () => {
       "(Task pid=7) {'algorithm': {'kind': 'grpo'},\n(Task pid=7)  'model': {'depth': 2},\n(Task pid=7)  'beta': 0.04,\n(Task pid=7)  'group_size': 4}\n",
     ],
     ['a row of its own', '{"config": {"beta": 0.04, "group_size": 4}}\n'],
+    ['one line', 'GRPO prompts/step=8 group_size=4 mu=2 beta=0.04 eps=0.2\n'],
     ['lines', 'KL beta: 0.04\nRollouts per prompt = 4\n'],
   ])('are the settings in %s', async (_, text) => {
     const { declared } = await readText('a.log', `${text}${rows}\n`);
@@ -36,6 +37,14 @@ describe('what a log says beside its metrics', () => {
   ])('are %d updates from a rollout of 64 in batches of %d', async (updates, batch) => {
     const text = `Namespace(rollout_batch_size=64, train_batch_size=${batch}, epochs_per_rollout_batch=1)\n`;
     expect((await readText('a.log', text + rows)).declared!.updatesPerRollout).toBe(updates);
+  });
+
+  it('are several settings in one line, and none in a line of metrics', async () => {
+    const line = (i: number) => `step=${i} loss=0.1 reward=0.5 kl=0.1 mu=7`;
+    const { declared } = await readText('a.log', `GRPO mu=2, lr=1e-5, eps=0.2\n${line(1)}\n${line(2)}\n`);
+    expect(declared!.updatesPerRollout).toBe(2);
+    const plain = await readText('a.log', `${line(1)}\n${line(2)}\n`);
+    expect(plain.declared?.updatesPerRollout).toBeUndefined();
   });
 
   it('are the steps that the Trainer announces', async () => {

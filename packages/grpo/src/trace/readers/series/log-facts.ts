@@ -18,6 +18,10 @@ const MEMBER = /\b([A-Za-z_]\w*)\s?=\s?('[^']*'|"[^"]*"|[-+\w.]+)(?=[,)\s]|$)/g;
 const WRAPPER = /^(config|cfg|args|hparams|hyper_?param(eter)?s|settings|params)\./;
 /** `KL coef: 0.01`, `  Total optimization steps = 200`. */
 const NAMED = /^\W{0,8}([A-Za-z][\w .,()&/-]{1,80}?)\s*[:=]\s*([-+]?[\d.][\d.,eE+-]*|True|False|None)$/;
+/** `GRPO 8 prompts mu=2 beta=0.02 lr=1e-5`: several settings before any metric. */
+const SEVERAL = /(?<![\w/])([A-Za-z_][\w/.-]*)=([-+\w.]+)(?=[\s,;|]|$)/g;
+/** Names that a line of metrics has. */
+const OUTCOME = /loss|reward|eval|acc|(?<![\w/])step\W*\d/i;
 /** A row of metrics: what stands alone below is a result. */
 const BEGUN = /['"](loss|reward)['"]\s*:/;
 const RAISED = /^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure))\b(?::\s*(.*))?$/;
@@ -46,6 +50,7 @@ export class LogFacts {
     this.#began ||= BEGUN.test(plain);
     const named = this.#began ? null : NAMED.exec(plain);
     if (named) this.#set(snake(named[1]!), named[2]!.replaceAll(',', ''), line);
+    else if (!this.#began && !OUTCOME.test(plain)) this.#severalIn(plain, line);
     if (plain.includes('Traceback (most recent call last)')) this.#traceback = line;
     else if (line - this.#traceback < TRACEBACK_LINES) {
       const raised = RAISED.exec(plain);
@@ -89,6 +94,12 @@ export class LogFacts {
     if (this.#goesOn) return;
     for (const [, flag, value, key, of] of this.#command.matchAll(ARGUMENT))
       this.#set(flag ?? key!, value ?? of ?? 'True', line);
+  }
+
+  #severalIn(text: string, line: number): void {
+    const found = [...text.matchAll(SEVERAL)];
+    if (found.length < 3) return;
+    for (const [, name, value] of found) this.#set(name!, value!, line);
   }
 
   #objectIn(text: string, line: number): void {

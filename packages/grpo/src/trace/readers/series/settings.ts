@@ -174,7 +174,7 @@ export function settingsIn(entries: MetricSeries['entries']): Record<string, Set
 
 /** Optimizer steps until completions are sampled anew. */
 function updatesPerRollout(number: Reader['number']): number | undefined {
-  const told = number('updates_per_rollout');
+  const told = number('updates_per_rollout') ?? number('mu');
   if (told !== undefined) return Math.max(1, told);
   // CS336's names.
   const [epochs, sampled, trained] = [
