@@ -46,10 +46,15 @@ const OTHER =
   /^(best|final|last|max|maximum|min|minimum|median|target|old|previous|prev|new|initial|baseline|threshold|coef|coeff|weight|scale|var|variance|p\d+|sum|ema)$/;
 /** Words that say what a reward pays for. */
 const GRADED = 'answer|correct|correctness|exact|format|tags?|style|length|json|think(?:ing)?|tools?';
-/** Matches rewards by function: `rewards / xmlcount_reward_func`, `rewards/format/mean`, `format_reward`, `r_format`, `answer`. */
-const BY_FUNCTION = new RegExp(
-  String.raw`^(?:train\/)?(?:rewards ?\/ ?(.+?)(?: ?\/ ?mean)?|(\w+)_rewards?(?:_func(?: mean)?|_mean)?|(?:r|rew|reward(?=_(?:\w+_)?(?:${GRADED})(?:_|$)))_(\w+?)(?:_mean)?|(${GRADED})(?:_mean)?)$`,
-);
+/** Matches a reward by function below the rewards: `rewards / xmlcount_reward_func`, `rewards/format/mean`. */
+const BELOW = /^(?:train\/)?rewards ?\/ ?(.+?)(?: ?\/ ?mean)?$/;
+/** Matches one by its own name: `format_reward`, `r_format`, `reward_valid_json`, `answer`. */
+const BESIDE = [
+  String.raw`(\w+)_rewards?(?:_func(?: mean)?|_mean)?`,
+  String.raw`(?:r|rew)_(\w+?)(?:_mean)?`,
+  String.raw`reward_((?:\w+_)?(?:${GRADED})(?:_\w+?)?)(?:_mean)?`,
+  `(${GRADED})(?:_mean)?`,
+].map((form) => new RegExp(String.raw`^(?:train\/)?${form}$`));
 const NOT_A_FUNCTION =
   /^(\d+|mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
@@ -88,16 +93,18 @@ function find(name: string): string | undefined {
     return common === undefined ? undefined : `eval_${common}`;
   }
   const words = wordsOf(name);
-  const [, below, before, after, alone] =
-    BY_FUNCTION.exec(name) ?? BY_FUNCTION.exec(wordsOf(withoutPlace(name)).join('_')) ?? [];
+  const plain = wordsOf(withoutPlace(name));
+  const below = BELOW.exec(name)?.[1];
   const isOther = words.some((word) => OTHER.test(word));
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
-  const whole = byWords.get(keyOf(words)) ?? byWords.get(keyOf(wordsOf(withoutPlace(name))));
+  const whole = byWords.get(keyOf(words)) ?? byWords.get(keyOf(plain));
   if (whole !== undefined) return whole;
   if (isOther) return undefined;
-  const common = byWords.get(keyOf(wordsOf(withoutPlace(name)).filter((word) => !PLAIN.test(word))));
+  const common = byWords.get(keyOf(plain.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
-  const beside = before ?? after ?? alone;
+  const [beside] = [name, plain.join('_')].flatMap((form) =>
+    BESIDE.flatMap((pattern) => pattern.exec(form)?.[1] ?? []),
+  );
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
 }
 
