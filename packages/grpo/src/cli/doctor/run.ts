@@ -71,7 +71,7 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   return worst(codes);
 }
 
-/** What `--metric reward=score` says, by metric. */
+/** Columns by metric, out of `--metric reward=score`. */
 function columnsOf(flags: readonly string[]): ReadonlyMap<string, string> {
   const columns = new Map<string, string>();
   for (const text of flags) {

@@ -63,7 +63,7 @@ const ACCURACY =
 /** Words for an evaluation, in names, in rows and before the numbers of a line. */
 export const EVALUATION_WORDS =
   'eval(?:uation|uator)?|val(?:id(?:ation)?)?|test|exam|held[_-]?out|hold[_-]?out';
-/** What is called valid is one of training, such as a group or an answer, unless it is a metric of an evaluation by itself. */
+/** A valid group or answer is one of training; `valid_loss` and its like are of an evaluation. */
 const EVALUATION = new RegExp(
   `^(?!valid[_ ](?!loss|rew|acc|score|pass))(?:${EVALUATION_WORDS})[/_ ]+(.+)$`,
   'i',
