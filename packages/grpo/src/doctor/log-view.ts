@@ -134,8 +134,8 @@ export function beforeUpdates(log: LogView): number[] {
 }
 
 /**
- * Index of the entry of the first step where its KL to the reference is exactly 0, and no later one is: what it measures
- * was measured before any update. Of updates that follow within the step, other metrics of the entry may be.
+ * Index of the entry of the first step where its KL to the reference is exactly 0, and the next one's is above: that KL was
+ * measured before any update. The entry's other metrics may be means over the updates of the step.
  */
 export function unmoved(log: LogView): number[] {
   const kl = log.column('kl');
