@@ -2,7 +2,7 @@ import { withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { pass, warn } from '../outcome.js';
+import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 export const b57: Fault = {
@@ -18,7 +18,8 @@ export const b57: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 4,
-      threshold: 'num_tokens never falls from entry to entry',
+      threshold:
+        'num_tokens never falls from entry to entry; not applicable where it falls in a tenth of the entries, as a count of each step does',
       sources: [
         'huggingface/trl#3148',
         'huggingface/trl#3247',
@@ -36,6 +37,8 @@ export const b57: Fault = {
         const tokens = log.column('num_tokens');
         const seams = [...tokens.keys()].filter((i) => i > 0 && tokens[i]! < tokens[i - 1]!);
         const measured = { entries: withoutNaN(tokens).length, seams: seams.length };
+        if (seams.length > 3 && seams.length > measured.entries / 10)
+          return notApplicable('num_tokens of the whole run: this one counts those of a step');
         const evidence = seams.map((i) => at(log, i, 'num_tokens', tokens[i]!));
         return seams.length > 0 ? warn(measured, evidence) : pass(measured);
       },

@@ -485,6 +485,37 @@ describe('tables', () => {
   });
 });
 
+describe('a table in Markdown', () => {
+  it('may count in a column named by a sign', async () => {
+    const text =
+      '| # | ret | KLref | val |\n|---|---|---|---|\n| 0 | 0.1 | 0.0 | 0.06 |\n| 1 | 0.2 | 0.1 |  |\n';
+    const reading = await readText('run.md', text);
+    expect(steps(reading)).toEqual([0, 1]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'kl')).toEqual([0, 0.1]);
+    expect(column(reading, 'eval_reward')).toEqual([0.06, undefined]);
+  });
+});
+
+describe('a table with a metric per line', () => {
+  it.each(['\t', ',', ' ; '])('has an entry per step, with %j between', async (between) => {
+    const rows = [0, 1].flatMap((step) => [
+      [step, 'reward', 0.5 + step / 4],
+      [step, 'length', 6],
+      [step, 'rollout_vs_trainer_logp_abs', 0.01],
+    ]);
+    const reading = await readText(
+      'm.tsv',
+      ['step,metric,value'.replaceAll(',', between), ...rows.map((cells) => cells.join(between))].join('\n'),
+    );
+    expect(reading.kind).toBe('table with a metric per line');
+    expect(steps(reading)).toEqual([0, 1]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.75]);
+    expect(column(reading, 'completions/mean_length')).toEqual([6, 6]);
+    expect(column(reading, 'sampling/sampling_logp_difference/mean')).toEqual([0.01, 0.01]);
+  });
+});
+
 describe('a table with commas', () => {
   it('may have other signs in its cells, and a comma at the end of its lines', async () => {
     const reading = await readText(

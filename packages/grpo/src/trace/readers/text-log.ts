@@ -4,6 +4,7 @@ import { type Line, linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
 import type { LogFormat } from './log-formats/log-format.js';
+import { LongTable } from './log-formats/long-table.js';
 import { NamedLines } from './log-formats/named-lines.js';
 import { NanoGpt } from './log-formats/nano-gpt.js';
 import { Rookworld } from './log-formats/rookworld.js';
@@ -34,7 +35,13 @@ export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean,
   const own: LogFormat[] = onlyRows ? [] : [new Rookworld(), new NanoGpt(), new DualConsole()];
   const general: LogFormat[] = onlyRows
     ? [new Dicts(path, broken, true, facts)]
-    : [new Dicts(path, broken, false, facts), new NamedLines(), new Tables(path, broken), new WandbSummary()];
+    : [
+        new Dicts(path, broken, false, facts),
+        new NamedLines(),
+        new Tables(path, broken),
+        new LongTable(),
+        new WandbSummary(),
+      ];
   const formats = [...own, ...general];
   let lines = 0;
   for (const line of text) {

@@ -130,7 +130,7 @@ function plain(cell: string): string {
 }
 
 /** Words that a header has, found quickly. */
-const COUNTS = /step|iter|epoch|episode|update|batch/i;
+const COUNTS = /step|iter|epoch|episode|round|upd|batch|#/i;
 const MEASURES = /loss|rew|ret|kl|entropy|score/i;
 
 /** The columns, where the line names a step and metrics, and has no number. */

@@ -26,6 +26,7 @@ const STEP_NAMES = [
   'progress/batch',
   '_step',
   'i',
+  '#',
 ] as const;
 
 /** Whether a name is that of the step. */
