@@ -493,7 +493,8 @@ describe('a table in Markdown', () => {
     expect(steps(reading)).toEqual([0, 1]);
     expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
     expect(column(reading, 'kl')).toEqual([0, 0.1]);
-    expect(column(reading, 'eval_reward')).toEqual([0.06, undefined]);
+    // Elsewhere it is a loss.
+    expect(column(reading, 'val')).toEqual([0.06, undefined]);
   });
 });
 

@@ -86,11 +86,7 @@ export function commonName(name: string): string | undefined {
   return found;
 }
 
-/** Names of an evaluation that say nothing of the metric: it is the score. */
-const SCORE = /^(?:val|eval|held[_-]?out)$/i;
-
 function find(name: string): string | undefined {
-  if (SCORE.test(name)) return 'eval_reward';
   const evaluation = EVALUATION.exec(name)?.[1];
   if (evaluation !== undefined) {
     const common = ACCURACY.test(evaluation) ? 'reward' : find(evaluation);
