@@ -266,6 +266,8 @@ describe('lines of names and numbers', () => {
     const reading = await readText('a.jsonl', lines(rows));
     expect(reading.isGrpo).toBe(true);
     expect(steps(reading)).toEqual([1, 2]);
+    const other = [1, 2].map((step) => ({ step, loss: 0.1, ratio: 0.5 }));
+    expect((await readText('b.jsonl', lines(other))).isGrpo).toBe(false);
   });
 
   it('are of training below the name of a method, in the plural, and of valid groups', async () => {

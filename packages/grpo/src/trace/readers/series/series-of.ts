@@ -90,7 +90,11 @@ function takenNote({ taken }: Renaming): string[] {
 }
 
 const GRPO =
-  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^ratio\/|^advantages\/|^sampling\//;
+  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\//;
+
+/** A ratio may be of anything, unless a policy is trained. */
+const OF_POLICY = /^(ratio|advantages)\//;
+const POLICY = /^(policy_loss|entropy|kl\/old)$/;
 
 /** What only GRPO or its relatives have, where other training has a reward, too. */
 const GROUPS = /^(completions\/|frac_reward_zero_std$|kl$|rewards\/)/;
@@ -100,7 +104,7 @@ function tellsOfGrpo(names: ReadonlySet<string>, entries: MetricSeries['entries'
     entries.some(({ values }) => Object.keys(values).some((name) => pattern.test(name)));
   if (otherTraining(names) !== undefined) return false;
   if (otherTraining(ofFile) !== undefined && !has(GROUPS)) return false;
-  return has(GRPO);
+  return has(GRPO) || (has(OF_POLICY) && has(POLICY));
 }
 
 function notesOf(
