@@ -16,6 +16,12 @@ export function slope(
   return { slope: b, t: b / Math.sqrt(rest / (count - 2) / sxx), count };
 }
 
+/** Whether 5 values or more surely fall: t < −2, of fewer than 10 t < −3. */
+export function falls(values: ArrayLike<number>): boolean {
+  const { count, t } = slope(values);
+  return count >= 5 && t < (count < 10 ? -3 : -2);
+}
+
 /** The longest run of neighbouring entries that fulfil the test, and the index at which it begins. */
 export function longestRun(
   values: ArrayLike<number>,

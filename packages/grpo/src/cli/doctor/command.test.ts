@@ -237,6 +237,18 @@ describe('grpo doctor --metric', () => {
     expect(out).toContain('Taken for metrics of GRPO: joy as reward, words as completions/mean_length.');
   });
 
+  it('may be of one run of a folder', async () => {
+    const files = { 'a/m.jsonl': rows.replaceAll('joy', 'reward'), 'b/m.jsonl': rows };
+    const of = (column: string) => doctor(files, '.', '--metric', `reward=${column}`).ended;
+    expect(await of('joy')).toMatchObject({ code: 1, err: '' });
+    expect(await of('words,joy')).toMatchObject({ code: 2 });
+  });
+
+  it('is refused without a log', async () => {
+    const { ended } = doctor({}, '--selftest', '--metric', 'reward=joy');
+    expect(await ended).toMatchObject({ code: 2, err: expect.stringContaining('give the path of the log') });
+  });
+
   it('wins over the table of names', async () => {
     const both = lines([1, 2, 3].map((step) => ({ step, reward: 9, score: step / 4, loss: 0 })));
     const { out } = await doctor({ 'm.jsonl': both }, 'm.jsonl', '--metric', 'reward=score').ended;

@@ -20,6 +20,8 @@ import { terminalReport } from './terminal.js';
  * 1 with some (`--fail-on`), 2 when nothing could be read or judged, 4 when there is too little to judge.
  */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
+  if (flags.metric !== undefined && operands.length === 0)
+    throw new UsageError('--metric names a column of a log: give the path of the log, too');
   if (flags.selftest) {
     if (operands.length > 0) throw new UsageError('--selftest makes its own runs: it takes no path');
     // Only this and --before train: reading a run needs no tensor engine.

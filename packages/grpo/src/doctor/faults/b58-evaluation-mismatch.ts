@@ -1,5 +1,5 @@
 import { mean, moments, withoutNaN } from '../../maths/moments.js';
-import { slope } from '../../maths/trend.js';
+import { falls, slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart, rewardNames } from '../log-view.js';
@@ -46,8 +46,8 @@ export const b58: Fault = {
         const rest = moments(evaluated.slice(1), 0);
         const fall = evaluated[0]! - rest.mean;
         const isLost = fall > evaluated[0]! / 2 && fall > EARNED + 6 * rest.deviation;
-        const falls = evaluation.t < (evaluation.count < 10 ? -3 : -2) || isLost;
-        return training.t > 2 && falls ? warn(measured) : pass(measured);
+        const isWorse = falls(log.column('eval_reward')) || isLost;
+        return training.t > 2 && isWorse ? warn(measured) : pass(measured);
       },
       says: (m) =>
         say`The evaluation goes from ${m.first} to ${m.last} in ${m.evaluations} evaluations and falls, while the training reward rises: what is learnt is not what is evaluated.`,

@@ -1,4 +1,4 @@
-import { slope } from '../../maths/trend.js';
+import { falls } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { companionsOf, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
@@ -69,8 +69,7 @@ export const b61: Fault = {
         const after = shareAfter(log, step);
         const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
         const evidence = [{ step, text: 'reward', values: { value: to } }];
-        const evaluation = slope(log.column('eval_reward'));
-        const isWorse = evaluation.count >= 5 && evaluation.t < (evaluation.count < 10 ? -3 : -2);
+        const isWorse = falls(log.column('eval_reward'));
         const measured = { from, to, step, beyond, after, moved, isLost: collapse !== undefined, isWorse };
         return collapse || isWorse ? warn(measured, evidence) : inform(measured, evidence);
       },
