@@ -54,6 +54,26 @@ testLogCheck('B45.log', [
   },
 ]);
 
+testLogCheck('B45.kl', [
+  {
+    name: 'NaN in one of twelve',
+    metrics: { kl: [...times(5, 0.1), Number.NaN, ...times(6, 0.1)] },
+    verdict: 'inform',
+    evidence: { step: 6, text: 'kl' },
+    measured: { entries: 12, broken: 1, step: 6 },
+  },
+  {
+    name: 'NaN in every other entry, as of a logger that measures it seldom',
+    metrics: { kl: Array.from({ length: 12 }, (_, i) => (i % 2 ? Number.NaN : 0.1)) },
+    verdict: 'pass',
+  },
+  {
+    name: 'NaN at the end, which is judged elsewhere',
+    metrics: { kl: [...times(11, 0.1), Number.NaN] },
+    verdict: 'pass',
+  },
+]);
+
 testLogCheck('B45.zero-log', [
   {
     name: 'without one, where rewards differ and all is truncated',

@@ -160,6 +160,38 @@ export const b45: Fault = {
         say`The ${m.what!} ${m.what!.includes(' and ') ? 'are' : 'is'} NaN or infinite in ${m.broken!} of ${m.entries} entries, from step ${m.step!} on.`,
     }),
     logCheck({
+      code: 'B45.kl',
+      title: 'The KL is a number in every entry',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 6,
+      rank: 30,
+      threshold:
+        'NaN or infinite in at most a tenth of the entries that have it, and finite after them: only informs, since loggers write NaN for what was not measured',
+      sources: [],
+      why: 'Seen in a public run, one entry of 37; what it learns from such a step is NaN, too, unless the loss leaves it out.',
+      remedy: 'Look at the completions of that step: an empty mask gives 0/0, a ratio of e^89 overflows.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The record of that step: its masks and log-probs.',
+      induces: [],
+      proofs: [],
+      needs: [],
+      test(log): Outcome<{ entries: number; broken: number; step: number }> {
+        const known = log.series.entries.filter(({ values }) => values.kl !== undefined);
+        const broken = known.filter(({ values }) => !Number.isFinite(values.kl));
+        if (known.length === 0) return notApplicable('kl');
+        const [first] = broken;
+        const isSeldom = 10 * broken.length <= known.length;
+        if (!first || !isSeldom || known.at(-1) === broken.at(-1)) return pass({ entries: known.length });
+        return inform(
+          { entries: known.length, broken: broken.length, step: first.step },
+          broken.map(({ step, values }) => ({ step, text: 'kl', values: { value: values.kl! } })),
+        );
+      },
+      says: (m) =>
+        say`The KL is NaN or infinite in ${m.broken} of ${m.entries} entries, first at step ${m.step}, and a number again after it.`,
+    }),
+    logCheck({
       code: 'B45.zero-log',
       title: 'Loss and gradient are not 0 throughout',
       stage: 'loss',
