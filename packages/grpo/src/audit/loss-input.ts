@@ -53,7 +53,7 @@ export class LossInputAudit implements FollowingMeasure {
     this.#batch = batch;
   }
 
-  updateBegins({ iteration }: Update): void {
+  updateBegins({ iteration }: Pick<Update, 'iteration'>): void {
     this.#open = { iteration, members: [], sizes: [], weights: [] };
   }
 

@@ -2,7 +2,7 @@ import type { HandOver } from '../trace/index.js';
 import { type StepCheck, stepCheck } from './check.js';
 import type { Fault } from './fault.js';
 import { type Evidence, fail, notApplicable, pass } from './outcome.js';
-import { say } from './sentence.js';
+import { formatValue, say } from './sentence.js';
 
 /** What is known of a hand-over: its place in the order of diagnosis, and what to do when it does not hold. */
 export interface HandOverInfo
@@ -61,7 +61,15 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
     says: ({ quantity, of, found, plain, deviation, bound, compared }) =>
       typeof found === 'string' || typeof plain === 'string'
         ? say`The ${quantity}${of && ` of ${of}`} is ${JSON.stringify(found)}; the plain path has ${JSON.stringify(plain)}.`
-        : say`The ${quantity}${of && ` of ${of}`} is ${found}; the plain path has ${plain}. They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`,
+        : say`The ${quantity}${of && ` of ${of}`} is ${bothNumbers(found, plain)}. They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`,
   });
   return { code, name, title: wrong, checks: [check] };
+}
+
+/** Two numbers, with as many digits as it takes to tell them apart. */
+function bothNumbers(found: number, plain: number): string {
+  let [a, b] = [formatValue(found), formatValue(plain)];
+  for (let digits = 4; a === b && digits <= 17; digits++)
+    [a, b] = [found, plain].map((value) => String(Number(value.toPrecision(digits)))) as [string, string];
+  return `${a}; the plain path has ${b}`;
 }

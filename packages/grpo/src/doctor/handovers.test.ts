@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { CHANCE_NATS, type Comparison, HAND_OVERS, LIKELIHOOD, type StepRecord } from '../trace/index.js';
 import type { RunCheck, StepCheck } from './check.js';
+import type { Found } from './outcome.js';
 import { handOvers, registry } from './registry.js';
 
 const record = (comparisons: Comparison[], missing: NonNullable<StepRecord['audit']>['missing'] = []) =>
@@ -32,14 +33,15 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
       measured: { comparisons: 1, compared: 5 },
     });
     const far = { ...own, deviation: 1.5, found: 3.5, tensor: 'head', completion: 3, token: 0 };
-    const outcome = check.test(record([own, far]));
+    const outcome = check.test(record([own, far])) as Found<Record<string, number>>;
     expect(outcome).toMatchObject({
       verdict: 'fail',
       measured: { found: 3.5, plain: 2, deviation: 1.5, bound: 1 },
       evidence: [{ completion: 3, token: 0, text: 'head' }],
     });
-    expect(check.says((outcome as { measured: Record<string, number> }).measured)).toContain(
-      'number of head is 3.5; the plain path has 2',
+    expect(check.says(outcome.measured)).toContain('number of head is 3.5; the plain path has 2');
+    expect(check.says({ ...outcome.measured, found: 1.29391, plain: 1.29387 })).toContain(
+      'is 1.29391; the plain path has 1.29387',
     );
     expect(check.test(record([{ ...own, deviation: Number.NaN }])).verdict).toBe('fail');
     expect(check.test(record([other], [{ handOver, what: 'a plain form of the loss' }]))).toEqual({

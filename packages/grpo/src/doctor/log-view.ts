@@ -106,19 +106,28 @@ export const valuesAt = (log: LogView, index: number, names: readonly string[]):
   values: Object.fromEntries(names.map((name) => [name, log.column(name)[index]!])),
 });
 
+/** Fewer entries without a step may be an excerpt from anywhere. */
+const FEWEST_OF_A_RUN = 8;
+
+/** Whether an entry of this step tells of the first step of the run. */
+export function isOfFirstStep({ series }: LogView, step: number): boolean {
+  const { entries, isCounted, countsFrom = 1, stepsPerEntry = 1 } = series;
+  return step < countsFrom + stepsPerEntry && !(isCounted && entries.length < FEWEST_OF_A_RUN);
+}
+
 /**
  * The entry that has the KL of the first step alone; one of an evaluation may come before it. Of several updates from a
  * rollout, the later ones have a KL of their own.
  */
 export function klOfStepOne(log: LogView): MetricsEntry | undefined {
-  const { entries, stepsPerEntry, countsFrom = 1 } = log.series;
+  const { entries, stepsPerEntry } = log.series;
   if ((log.declared.updatesPerRollout ?? 1) > 1) return undefined;
   if (!measuresBefore(log)) return undefined;
   const first = entries.find(({ values }) => Number.isFinite(values.kl));
   // A script that shares names with TRL may log several updates: clipped tokens show one.
   if (log.series.producer.name === 'TRL' && (first?.values['clip_ratio/region_mean'] ?? 0) > 0)
     return undefined;
-  return stepsPerEntry === 1 && first && first.step <= countsFrom ? first : undefined;
+  return stepsPerEntry === 1 && first && isOfFirstStep(log, first.step) ? first : undefined;
 }
 
 /**
@@ -126,8 +135,7 @@ export function klOfStepOne(log: LogView): MetricsEntry | undefined {
  * Whenever a trainer measures, the policy is still what it began as. None where the log begins later, or rounds the rate.
  */
 export function beforeUpdates(log: LogView): number[] {
-  const { stepsPerEntry = 1, countsFrom = 1 } = log.series;
-  if (log.isRounded('learning_rate') || !(log.steps[0]! < countsFrom + stepsPerEntry)) return [];
+  if (log.isRounded('learning_rate') || !isOfFirstStep(log, log.steps[0]!)) return [];
   const rates = log.column('learning_rate');
   const first = rates.findIndex((rate) => rate !== 0);
   return [...rates.keys()].slice(0, first < 0 ? rates.length : first);
@@ -140,8 +148,7 @@ export function beforeUpdates(log: LogView): number[] {
 export function unmoved(log: LogView): number[] {
   const kl = log.column('kl');
   const first = kl.findIndex((value) => !Number.isNaN(value));
-  const { countsFrom = 1 } = log.series;
-  const isFirst = first >= 0 && log.steps[first]! <= countsFrom && !log.isRounded('kl');
+  const isFirst = first >= 0 && isOfFirstStep(log, log.steps[first]!) && !log.isRounded('kl');
   return isFirst && kl[first] === 0 && kl[first + 1]! > 0 ? [first] : [];
 }
 

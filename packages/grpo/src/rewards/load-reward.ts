@@ -46,12 +46,10 @@ export async function loadReward(
   const { answerKey = 'answer', openModel } = surroundings;
   const { module, builtin, model, judge, weight, components, tiers, tierKey = 'tier' } = config;
   const named = { name: rewardName(config), weight };
-  const free = (score: RewardFunction): LoadedReward => ({
-    ...named,
-    score,
-    [Symbol.dispose]: () => undefined,
-  });
-  if (builtin !== undefined) return free(builtinReward(builtin, config, answerKey));
+  if (builtin !== undefined) {
+    const score = builtinReward(builtin, config, answerKey);
+    return { ...named, isFunction: true, score, [Symbol.dispose]: () => undefined };
+  }
   if (model !== undefined) {
     if (!openModel)
       throw new UserError(`the reward model ${model} needs the tensor engine, which is not used here`);

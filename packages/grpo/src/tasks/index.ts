@@ -58,7 +58,9 @@ export async function loadTask(
       const surroundings = { answerKey, seed: config.seed, task: task.name, ...(openModel && { openModel }) };
       loadedRewards.push(await loadReward(reward, surroundings));
     }
-    const rewards = [...task.rewards, ...loadedRewards];
+    // An engine thinks for as long as it is given.
+    const isFunction = config.task.engine === undefined && ({ isFunction: true } as const);
+    const rewards = [...task.rewards.map((reward) => ({ ...reward, ...isFunction })), ...loadedRewards];
     checkNames(rewards.map((reward) => reward.name));
     return { ...task, rewards, [Symbol.dispose]: dispose };
   } catch (error) {

@@ -18,6 +18,8 @@ export interface MetricSeries {
   stepsPerEntry?: number;
   /** The number of the run’s first step; 1 where it is missing. */
   countsFrom?: number;
+  /** Whether the log tells no steps, and its entries were counted: the first one may be of any step. */
+  isCounted?: true;
   /** The last step that the run was to have. */
   lastStep?: number;
   /** Decimals that a metric is printed with, where it is rounded: its 0 may be any number below half of the last one. */

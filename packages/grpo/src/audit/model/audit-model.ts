@@ -21,6 +21,7 @@ export function auditModel(context: AuditContext): Measured[] {
       completions,
       compareLogProbs(context, plain, pass),
       compareGradients(context, plain, pass, gradients),
+      { comparisons: pass.misgiven },
     ]);
   });
 }

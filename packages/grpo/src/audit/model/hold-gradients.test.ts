@@ -1,11 +1,16 @@
 import { tidy } from '@grpo/torch';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
+import { disposePolicies } from '../../lab/lab-policy.js';
+import { type Stages, stages as standard } from '../../step/stages.js';
 import { fixtureModel } from '../../step/step.test.helper.js';
+import { disagreements } from '../audit.test.helper.js';
 import { promptsOf } from '../plain/plain-model.test.helper.js';
 import { holdGradients } from './hold-gradients.js';
 import { runPlain } from './plain-run.js';
 import { rawModel } from './raw-model.js';
 import { toleranceOf } from './tolerance.js';
+
+afterAll(disposePolicies);
 
 it('a tensor that training gave no gradient is missing, whatever its norm', () => {
   const model = fixtureModel('llama3', 'float32');
@@ -30,4 +35,27 @@ it('a tensor that training gave no gradient is missing, whatever its norm', () =
   });
   // A deviation of 1 would be within it.
   expect(norm!.bound).toBeGreaterThan(1);
+});
+
+it.each<[string, Partial<Stages>, string]>([
+  [
+    'a loss of half the size gives all gradients one scale',
+    {
+      objective: (input) => {
+        const output = standard.objective(input);
+        return { ...output, loss: output.loss.mul(0.5) };
+      },
+    },
+    'scale of all gradients',
+  ],
+  [
+    'swapped advantages do not',
+    {
+      objective: (input) =>
+        standard.objective({ ...input, advantages: Array.from(input.advantages).reverse() }),
+    },
+    'norm of the gradient',
+  ],
+])('%s', async (_, stages, quantity) => {
+  expect((await disagreements('gradient', { stages }))[0]).toBe(quantity);
 });

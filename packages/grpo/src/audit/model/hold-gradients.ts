@@ -1,5 +1,6 @@
 import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import type { Slopes } from '../../doctor/recompute/policy-slopes.js';
+import { median } from '../../maths/quantile.js';
 import type { Comparison } from '../../trace/index.js';
 import { eachGradient, type TakeParts } from '../plain/plain-gradient.js';
 import type { PlainModel } from '../plain/plain-model.js';
@@ -76,11 +77,31 @@ export function holdGradients(
     );
     const distances = pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 }));
     return [
+      ...scaleOf([...measured.values()], floor * largest),
       ...worstOf('gradient', 'norm of the gradient', norms),
       ...worstOf('gradient', 'distance to the plain gradient', distances),
     ];
   });
   return [...whole, ...worstByQuantity(held)];
+}
+
+/** All gradients count as one times a factor where each is so, but for this share of it. */
+const OF_SCALE = 0.02;
+
+/** The factor that explains all gradients; nothing where none does, or it is 1. */
+function scaleOf(norms: readonly Norms[], least: number): Comparison[] {
+  const told = norms.filter(({ plain }) => plain > least);
+  const factor = median(told.map(({ found, plain }) => found / plain));
+  // Gradients that are missing have no scale.
+  const isNone = Math.abs(factor - 1) <= OF_SCALE || Math.abs(factor) <= OF_SCALE;
+  const isOfAll = told.every(
+    ({ found, plain, distance }) =>
+      Math.abs(found - factor * plain) <= OF_SCALE * found &&
+      Math.abs(distance - Math.abs(factor - 1) * plain) <= OF_SCALE * found,
+  );
+  return told.length < 2 || isNone || !isOfAll
+    ? []
+    : worstOf('gradient', 'scale of all gradients', [{ found: factor, plain: 1, bound: OF_SCALE }]);
 }
 
 /** A gradient that only the plain path has: its deviation counts as further off than any number. */

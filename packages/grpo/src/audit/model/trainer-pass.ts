@@ -4,7 +4,9 @@ import { learn, updateSize } from '../../step/accumulate-gradients.js';
 import { type MicroBatch, microBatchAt } from '../../step/micro-batch.js';
 import { joinObservers, type MicroBatchPass } from '../../step/observer.js';
 import { cut } from '../../step/token-values.js';
+import type { Comparison } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
+import { LossInputAudit } from '../loss-input.js';
 
 /** What the trainer's own stages make of the chosen completions. */
 export interface TrainerPass {
@@ -14,6 +16,8 @@ export interface TrainerPass {
   ratios: ReadonlyMap<number, Float32Array>;
   /** Completions of each micro-batch. */
   sizes: readonly number[];
+  /** What the loss was given, where it is not the batch's: the step itself may have had one micro-batch only. */
+  misgiven: Comparison[];
 }
 
 /**
@@ -28,12 +32,22 @@ export function runTrainer<T>(
   const logprobs = new Map<number, Float32Array>();
   const ratios = new Map<number, Float32Array>();
   const micros = microBatches(context);
-  const events = joinObservers([{ microBatchDone: (pass) => note(pass, logprobs, ratios) }]);
   const iteration = batch.iterations[0]!;
+  const given = new LossInputAudit(trainer);
+  given.compared(batch);
+  given.updateBegins({ iteration });
+  const events = joinObservers([
+    { microBatchDone: (pass) => note(pass, logprobs, ratios) },
+    { microBatchDone: (pass) => given.microBatchDone(pass) },
+  ]);
   const size = updateSize(iteration, chosen, config.objective);
   try {
     for (const micro of micros) tidy(() => learn(trainer, batch, micro, { iteration, size }, events, tell));
-    return use({ logprobs, ratios, sizes: micros.map(({ count }) => count) }, optimizer.gradients);
+    const misgiven = given.measured
+      .flatMap((measured) => ('comparisons' in measured ? measured.comparisons : []))
+      .filter(({ deviation, bound }) => !(deviation <= bound));
+    const sizes = micros.map(({ count }) => count);
+    return use({ logprobs, ratios, sizes, misgiven }, optimizer.gradients);
   } finally {
     optimizer.zeroGrad();
   }

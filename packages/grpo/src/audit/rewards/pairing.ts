@@ -42,9 +42,13 @@ export async function explainRewards(context: PairingContext): Promise<Explained
     await graded(),
     Float64Array.from(all, (b) => own.get(b)!),
   );
-  const isStagesOwn = again !== undefined && !fits(own, again);
-  if (!isFunction || (again !== undefined && !isStagesOwn && !fits(own, recorded)))
-    return { missing: noFunction(reward) };
+  if (!isFunction) return { missing: noFunction(reward) };
+  // The stage gives the recorded values no more: something went wrong that once, or the reward has a state.
+  if (!reward.isFunction && again !== undefined && fits(own, again) && !fits(own, recorded)) {
+    // Three values or more do not change places by a state.
+    const other = new Set(recorded).size > 2 ? otherCompletion(context, own) : undefined;
+    return other ? { comparisons: other } : { missing: noFunction(reward) };
+  }
   if (fits(own, recorded)) {
     const reversed = await graded(undefined, [...all].reverse());
     // It may compare the completions of a whole batch, and of equal ones choose by their order.

@@ -22,6 +22,9 @@ const rewarding = (rewards: LettersOptions['rewards']): LabRun => ({
   task: lettersTask({ rewards: rewards! }),
 });
 
+/** Completions of a prompt in the lab's runs. */
+const GROUP = 6;
+
 const shift = (column: Float64Array, by: number) =>
   column.map((_, b) => column[(b + by + column.length) % column.length]!);
 
@@ -40,6 +43,22 @@ describe('a reward', () => {
     [
       'in order of size',
       scoring((column) => column.slice().sort()),
+      'completion that the reward right is recorded for',
+    ],
+    [
+      'of the completion at the other end of its group, by what calls the stage',
+      {
+        stages: {
+          async score(task, ...others) {
+            const table = await standard.score(task, ...others);
+            // The audit asks for one reward at a time.
+            if (task.rewards.length === 1) return table;
+            const mirrored = (column: Float64Array) =>
+              column.map((_, b) => column[b - (b % GROUP) + GROUP - 1 - (b % GROUP)]!);
+            return { ...table, columns: table.columns.map(mirrored) };
+          },
+        },
+      },
       'completion that the reward right is recorded for',
     ],
     [

@@ -1,7 +1,7 @@
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, beforeUpdates, klOfStepOne, measuresBefore } from '../log-view.js';
+import { at, beforeUpdates, isOfFirstStep, klOfStepOne, measuresBefore } from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -185,7 +185,7 @@ export const b51: Fault = {
         const first = log.series.entries.find(({ values }) => Number.isFinite(values.kl));
         const { kl = Number.NaN, 'kl/old': old = Number.NaN } = first?.values ?? {};
         if (log.declared.teacher) return notApplicable(TO_START);
-        if (!first || first.step > (log.series.countsFrom ?? 1) || Number.isNaN(old))
+        if (!first || !isOfFirstStep(log, first.step) || Number.isNaN(old))
           return notApplicable('both KLs of step 1');
         const measured = { kl, old };
         return kl > SURELY && kl > APART * Math.abs(old)

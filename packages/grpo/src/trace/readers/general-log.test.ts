@@ -26,6 +26,46 @@ describe('lines of names and numbers', () => {
     expect(reading.notes[0]).toContain('avg_reward as reward, approx_kl as kl/old');
   });
 
+  it.each<[string, string, Record<string, number>]>([
+    [
+      'a comma between thousands',
+      'grpo_loss/kl_divergence_mean: 1,568,987.96, loss: -0.198, reward: 1,200\n',
+      { kl: 1568987.96, loss: -0.198, reward: 1200 },
+    ],
+    [
+      'a name and its number in each line, without a step',
+      'reward: 0.5\nkl: 1,568.5\ngrad_norm: 0.3\n',
+      { reward: 0.5, kl: 1568.5, grad_norm: 0.3 },
+    ],
+    [
+      'a metric in each row of a table',
+      '| metric | value | seen |\n|---|---|---:|\n| `completions/clipped_ratio` | **1** | **40 / 40** |\n| `reward` | 0 | 39 / 40 |\n',
+      { 'completions/clipped_ratio': 1, reward: 0 },
+    ],
+    [
+      'names in quotes, of a dict without its brace',
+      "'loss': -0.5, 'grad_norm': 0.5, 'reward': 0.25}\n",
+      { loss: -0.5, grad_norm: 0.5, reward: 0.25 },
+    ],
+    [
+      'names in Markdown',
+      'Step 7 `train/sampling_importance_ratio` **0.0596**, `gen_kl_error` 0.0027, `grad_norm` 8.6e-5\n',
+      { 'sampling/importance_sampling_ratio/mean': 0.0596, 'sampling/kl': 0.0027, grad_norm: 8.6e-5 },
+    ],
+  ])('may have %s', async (_, text, values) => {
+    const reading = await readText('a.log', text);
+    expect(reading.isGrpo).toBe(true);
+    expect(reading.series!.entries.map((entry) => entry.values)).toEqual([values]);
+  });
+
+  it('open another step where a name in a list of lines comes again, and single lines open none', async () => {
+    const steps3 = [0.1, 0.2, 0.3].map((reward) => `reward: ${reward}\nloss: 0.5\n`).join('sample\n');
+    expect(column(await readText('a.log', steps3), 'reward')).toEqual([0.1, 0.2, 0.3]);
+    const told = await readText('a.log', 'reward: 1\nscore: 2\n\nstep 1 reward 0.5 loss 0.1\n');
+    expect(column(told, 'reward')).toEqual([0.5]);
+    await expect(readText('a.log', 'reward: 0.1\nsample\nreward: 0.2\n')).rejects.toThrow(/no|none/);
+  });
+
   it('stand below the heading of their step, NaN and lengths among them', async () => {
     const block = (step: number) =>
       `Iteration ${step}/60\n│ reward │ 0.3258 │\n│ Completion length │ 220.1 │\n  loss: nan\n  mean_length: 210.3, lr: 0.0\n  throughput: 99\n`;

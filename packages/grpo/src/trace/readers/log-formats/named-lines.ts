@@ -22,6 +22,9 @@ const IS_DICT = /\{\s*['"]/;
 /** A progress bar, whose own numbers may stand behind it: `Epoch: 12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
 const BAR = /([^%]*?)\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 
+/** What stands before a name in a list or a table. */
+const LIST_MARKS = /^[\s|│┃•*`-]+/;
+
 /** The step that is being told. */
 interface Block {
   head: Head | undefined;
@@ -33,6 +36,8 @@ interface Block {
   groups: (readonly number[])[];
   /** Whether a line told step and metrics at once: what stands alone below is none of it. */
   whole: boolean;
+  /** Whether its lines have a name and a number each. */
+  isList?: true;
 }
 
 /** Names of what an epoch comes to. */
@@ -40,8 +45,12 @@ const MEAN = /^(avg|average|mean|epoch)[ _]/i;
 
 export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
+  /** What stands in lists, which may be text: it counts where nothing else does. */
+  readonly #lists = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
+  /** A line of one name and its number, and nothing else, that no step was told before. */
+  #single: { line: number; number: NamedNumber } | undefined;
   /** By the words before them: bars may stand within each other. */
   readonly #bars = new Map<string, { before: number; done: number }>();
   /** Whether metrics stand at something that is shorter than an epoch. */
@@ -87,17 +96,37 @@ export class NamedLines implements LogFormat {
         epoch,
         false,
       );
-    else if (!head && telling.length > 1) {
+    else if (!head && (telling.length > 1 || this.#isListed(line, text, numbers))) {
       if (!this.#continues(line, numbers)) this.#open(undefined, line);
       this.#add(numbers, epoch, true);
+      if (this.#block) this.#block.last = line;
     }
     if (telling.length > 0 && this.#block) this.#block.last = line;
+  }
+
+  /** Whether a line of one name and its number stands in a list of such lines, whose first two open a step. */
+  #isListed(line: number, text: string, numbers: readonly NamedNumber[]): boolean {
+    const [number, more] = numbers;
+    const before = this.#single;
+    this.#single = undefined;
+    if (!number || more || !text.replace(LIST_MARKS, '').startsWith(number.name)) return false;
+    if (this.#block?.isList && this.#continues(line, numbers)) return true;
+    this.#single = { line, number };
+    if (before?.line !== line - 1 || before.number.name === number.name) return false;
+    this.#open(undefined, before.line);
+    this.#add([before.number], undefined, true);
+    Object.assign(this.#block!, { last: before.line, isList: true });
+    return true;
   }
 
   finish(): CollectedLog[] {
     this.#close();
     const decimals = this.#decimals.result();
-    const runs = this.#collector.finish().map((run) => ({ ...run, decimals }));
+    const [told, listed] = [this.#collector, this.#lists].map((all) => all.finish());
+    const runs = (told!.some(({ entries }) => entries.length > 0) ? told! : listed!).map((run) => ({
+      ...run,
+      decimals,
+    }));
     const producer = producerOf(runs[0]!.names);
     // transformers' Trainer prints dicts alone; lines in its words are those of a script.
     this.hints = { producer: producer.averages ? unknown : producer };
@@ -142,7 +171,7 @@ export class NamedLines implements LogFormat {
 
   #close(): void {
     if (!this.#block) return;
-    const { head, line, values, groups } = this.#block;
+    const { head, line, values, groups, isList } = this.#block;
     this.#block = undefined;
     const row = {
       ...rewardsOf(groups),
@@ -154,7 +183,7 @@ export class NamedLines implements LogFormat {
       step: head.step,
       ...(head.lastStep !== undefined && { lastStep: head.lastStep }),
     };
-    this.#collector.add({ values: row, names, ...place }, line);
+    (isList ? this.#lists : this.#collector).add({ values: row, names, ...place }, line);
   }
 }
 

@@ -111,12 +111,13 @@ function stepOf(value: unknown): { step: number; lastStep?: number } | undefined
   return step !== undefined && Number.isFinite(step) ? { step } : undefined;
 }
 
-/** A number, or one in quotes; `nan` and `inf` too. Anything else is none, `'12 s'` and `true` for instance. */
+/** A number, or one in quotes, `1,200.5` too; `nan` and `inf` too. Anything else is none, `'12 s'` and `true` for instance. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.length > 40) return undefined;
   const text = value.trim();
   if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return Number(text);
+  if (/^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(text)) return Number(text.replaceAll(',', ''));
   const special = /^([+-]?)(nan|inf|infinity)$/i.exec(text);
   if (!special) return undefined;
   if (special[2]!.toLowerCase() === 'nan') return Number.NaN;

@@ -87,6 +87,11 @@ const HALF_BRACKET = /^\s*[)\]]|[([]\s*$/g;
 /** Signs before the first name: `: `, `[071] `, `• `. */
 const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 
+/** A comma between thousands: `kl: 1,568,987.96`. In a list it parts numbers. */
+const THOUSANDS = /(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*),(?=\d{3}(?!\d))/g;
+/** Quotes around a name, of a dict that lost its brace, and marks of Markdown. */
+const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|(?<=[\w/.@-])["'](?=\s*:)|`|\*\*/g;
+
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
 
@@ -107,7 +112,8 @@ export function namedLine(text: string): NamedLine {
 }
 
 function lineOf(text: string): NamedLine {
-  const { head, epoch, rest } = headOf(text.replace(RAY, '').replace(TIME, '').replace(PLACE, ''));
+  const bare = text.replace(RAY, '').replace(TIME, '').replace(PLACE, '');
+  const { head, epoch, rest } = headOf(bare.replace(MARKUP, '').replace(THOUSANDS, ''));
   const numbers: NamedNumber[] = [];
   const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
     OF_ONE_NAME,

@@ -56,6 +56,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     producer: { name: producer.name, ...(hints.version !== undefined && { version: hints.version }) },
     ...(stepsPerEntry !== undefined && { stepsPerEntry }),
     ...(lastStep !== undefined && { lastStep }),
+    ...(collected.counted && { isCounted: true }),
     ...(Object.keys(decimals).length > 0 && { decimals }),
     ...producer.meaning?.(entries),
     ...hints.meaning,
@@ -90,10 +91,10 @@ function takenNote({ taken }: Renaming): string[] {
 }
 
 const GRPO =
-  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\//;
+  /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\/|^advantages\//;
 
 /** A ratio may be of anything, unless a policy is trained. */
-const OF_POLICY = /^(ratio|advantages)\//;
+const OF_POLICY = /^ratio\//;
 const POLICY = /^(policy_loss|entropy|kl\/old)$/;
 
 /** What only GRPO or its relatives have, where other training has a reward, too. */
