@@ -1,5 +1,6 @@
 /** What a diagnosis comes to, as one word. */
 import { counted } from '../errors/counted.js';
+import { FEWEST } from './course/rows.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -29,6 +30,8 @@ export function littleOf({ course }: Diagnosis): string {
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;
+  if (reward.points.length < FEWEST)
+    return say`${few} The reward went from ${reward.start} to ${reward.end}; so few entries do not tell its noise.`;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   if (Math.abs(reward.end - reward.start) >= visible)
     return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise: so few steps do not tell whether that stays.`;

@@ -65,7 +65,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
   const texts = told.map(rowText);
   const widths = [0, 1].map((column) => Math.max(0, ...texts.map((text) => text[column]!.length)));
   const lines = texts.flatMap(([name, levels, when]) => {
-    const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`;
+    const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`.trimEnd();
     return line.length > width - MARGIN ? wrap(`${name} ${levels}, ${when}`, width - MARGIN) : [line];
   });
   const rest = most > 1 ? others.map(([name, levels]) => `${name} ${levels}`).join(', ') : '';

@@ -2,6 +2,9 @@
 import { levelText, type Movement, movementOf, wordsOf } from './movements.js';
 import { METRICS, type Quantity, type RunCourse } from './run-course.js';
 
+/** Fewer points have no noise that is known. */
+export const FEWEST = 8;
+
 export interface CourseRow {
   quantity: Quantity;
   /** The metric's name in the log. */
@@ -10,6 +13,8 @@ export interface CourseRow {
   start: number;
   end: number;
   movement?: Movement;
+  /** Whether there are too few points to know the noise. */
+  isShort?: true;
 }
 
 /** The reward first, then what moved by the step at which it did, then what did not. */
@@ -22,7 +27,9 @@ export function courseRows(course: RunCourse): CourseRow[] {
       return [];
     const movement = movementOf(course, quantity);
     const { start, end } = metric;
-    return [{ quantity, metric: METRICS[quantity].name, start, end, ...(movement && { movement }) }];
+    const isShort = metric.points.length < FEWEST && ({ isShort: true } as const);
+    const name = METRICS[quantity].name;
+    return [{ quantity, metric: name, start, end, ...(movement && { movement }), ...isShort }];
   });
   const turn = ({ quantity, movement }: CourseRow) =>
     quantity === 'reward' ? -1 : (movement?.step ?? Number.POSITIVE_INFINITY);
@@ -30,9 +37,9 @@ export function courseRows(course: RunCourse): CourseRow[] {
 }
 
 /** `reward`, `0.645 → 0`, `fell from 0.875 at step 21, 40 σ`. */
-export function rowText({ quantity, start, end, movement }: CourseRow): [string, string, string] {
+export function rowText({ quantity, start, end, movement, isShort }: CourseRow): [string, string, string] {
   const levels = `${levelText(quantity, start)} → ${levelText(quantity, end)}`;
-  if (!movement) return [wordsOf(quantity), levels, 'within the noise of both'];
+  if (!movement) return [wordsOf(quantity), levels, isShort ? '' : 'within the noise of both'];
   const { from, to, step, beyond } = movement;
   const verb = to > from ? 'rose' : 'fell';
   const since = from === start ? '' : ` from ${levelText(quantity, from)}`;

@@ -2,7 +2,7 @@ import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 
 testLogCheck('B09.log', [
   { name: 'a third', metrics: { 'completions/clipped_ratio': times(5, 0.33) }, verdict: 'inform' },
-  { name: 'all of one entry', metrics: { 'completions/clipped_ratio': [1] }, verdict: 'inform' },
+  { name: 'all of one entry', metrics: { 'completions/clipped_ratio': [1] }, verdict: 'warn' },
   {
     name: 'all of four, which B16.log judges',
     metrics: { 'completions/clipped_ratio': times(4, 1) },

@@ -8,6 +8,8 @@ import { percent, say } from '../sentence.js';
 
 /** Share of truncated completions from which many rewards grade unfinished answers. */
 const CUT = 0.15;
+/** Share that leaves no whole answers to grade. */
+const ALL_CUT = 0.95;
 /** Share of prompts at the limit above which some were probably cut. */
 const AT_LIMIT = 0.01;
 
@@ -52,12 +54,13 @@ export const b09: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 7,
-      threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${CUT_ENTRIES} entries or more B16.log judges ${100 * MOSTLY_CUT} % and above`,
+      threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${CUT_ENTRIES} entries or more B16.log judges ${100 * MOSTLY_CUT} % and above, and over fewer this one warns of ${100 * ALL_CUT} %`,
       sources: ['huggingface/trl#5697'],
-      why: 'Trainers disagree on how many truncated completions are too many, so the check only informs.',
+      why: `Trainers disagree on how many truncated completions are too many, so the check only informs; where ${100 * ALL_CUT} % are, no answer is whole.`,
       remedy:
         'Raise max_new_tokens, ask for shorter answers, or leave truncated completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30', 'B20', 'B28'],
       settles: 'Compare the rewards of truncated completions with those of complete ones.',
       proofs: [],
       needs: ['completions/clipped_ratio'],
@@ -66,10 +69,12 @@ export const b09: Fault = {
         if (cut.length === 0) return notApplicable('a share that is a number');
         const measured = { entries: cut.length, share: median(cut) };
         const isJudged = measured.share >= MOSTLY_CUT && cut.length >= CUT_ENTRIES;
+        if (measured.share >= ALL_CUT && !isJudged) return warn(measured);
         return measured.share >= CUT && !isJudged ? inform(measured) : pass(measured);
       },
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],
-      says: (m) => `${percent(m.share)} of the completions are truncated at the length limit.`,
+      says: (m) =>
+        `${percent(m.share)} of the completions are truncated at the length limit${m.share >= ALL_CUT ? ': they do not end by themselves, so the reward grades unfinished answers' : ''}.`,
     }),
   ],
 };

@@ -1,5 +1,5 @@
 import { groupsOf } from '../groups.js';
-import { testStepCheck } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import {
   all,
   declare,
@@ -175,5 +175,20 @@ testStepCheck('B33.leak', [
       declare({ advantage: { combine: 'normalize_then_sum' } }),
     ),
     verdict: 'not applicable',
+  },
+]);
+
+testLogCheck('B33.extreme', [
+  {
+    name: 'one of thousands',
+    metrics: { 'advantages/max': [1.5, 7428, 2], reward: times(3, 0.4) },
+    verdict: 'warn',
+    evidence: { step: 2 },
+    measured: { most: 7428, beyond: 1 },
+  },
+  {
+    name: 'of large rewards that nothing divides',
+    metrics: { 'advantages/max': [150, 200, 90], reward: times(3, 80) },
+    verdict: 'pass',
   },
 ]);

@@ -1,7 +1,8 @@
-import { largest } from '../../maths/moments.js';
-import { stepCheck } from '../check.js';
+import { largest, withoutNaN } from '../../maths/moments.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
+import { at } from '../log-view.js';
 import { explanationOf } from '../measures/advantages.js';
 import { asDeclared, BASELINE, isCentred, isEqual } from '../measures/group-advantages.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -9,6 +10,9 @@ import { quote, say } from '../sentence.js';
 
 /** Largest advantage that equal rewards may give: the rounding error of the mean, divided by ε. */
 const LEAK = 0.01;
+
+/** Advantages beyond this, and so many times the rewards, are a deviation of nearly 0. */
+const [EXTREME, TIMES] = [100, 20];
 
 /** The formula of advantages that are not the declared ones. */
 type Miss = { fits: string; bound?: number; scale?: string; epsilon?: number; ddof?: number };
@@ -88,6 +92,37 @@ export const b33: Fault = {
       },
       says: (m) =>
         say`In ${m.leaking} of ${m.flat} groups of equal rewards the advantages are not 0: a small ε amplifies rounding errors.`,
+    }),
+    logCheck({
+      code: 'B33.extreme',
+      title: 'No advantage is far larger than rewards can make it',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 4,
+      threshold: `largest |A| of an entry at most ${EXTREME}, or ${TIMES} × the largest of |reward| and its deviation in the log`,
+      sources: ['NVIDIA-NeMo/RL#4161'],
+      why: 'Divided by their deviation, the advantages of G completions are at most √G; not divided, they are within the range of the rewards.',
+      remedy:
+        'Set the advantages of a group of equal rewards to 0, and add ε to the deviation: one of other completions alone may be a rounding error.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B43', 'B54'],
+      settles: 'The rewards of the group with the largest advantage.',
+      proofs: [],
+      needs: ['advantages/max'],
+      test(log) {
+        const columns = ['advantages/max', 'advantages/min'].map((name) => log.column(name));
+        const most = log.steps.map((_, i) => largest(columns.map((column) => Math.abs(column[i]! || 0))));
+        const rewards = ['reward', 'reward_std'].flatMap((name) => [...withoutNaN(log.column(name))]);
+        const limit = Math.max(EXTREME, TIMES * largest(rewards.map(Math.abs)));
+        const beyond = most.flatMap((value, i) =>
+          value > limit ? [at(log, i, 'advantages/max', value)] : [],
+        );
+        const measured = { entries: most.length, beyond: beyond.length, most: largest(most), limit };
+        return beyond.length > 0 ? warn(measured, beyond) : pass(measured);
+      },
+      says: (m) =>
+        say`Advantages reach ${m.most} (above ${m.limit} in ${m.beyond} of ${m.entries} entries): rewards that are equal but for rounding were divided by their deviation.`,
     }),
   ],
 };

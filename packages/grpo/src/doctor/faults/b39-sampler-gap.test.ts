@@ -8,6 +8,13 @@ testLogCheck('B39.log', [
   { name: 'usual between two engines', metrics: { [gap]: times(4, 0.02) }, verdict: 'pass' },
 ]);
 
+const weight = 'sampling/importance_sampling_ratio/mean';
+
+testLogCheck('B39.weight', [
+  { name: 'near 0', metrics: { [weight]: times(3, 3e-7) }, verdict: 'warn', measured: { median: 3e-7 } },
+  { name: 'usual of tokens', metrics: { [weight]: times(3, 0.95) }, verdict: 'pass' },
+]);
+
 testLogCheck('B39.kl', [
   { name: 'large', metrics: { 'sampling/kl': times(4, 0.35) }, verdict: 'warn' },
   { name: 'usual', metrics: { 'sampling/kl': times(4, 0.001) }, verdict: 'pass' },

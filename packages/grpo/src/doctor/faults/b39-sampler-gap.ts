@@ -10,6 +10,9 @@ import { isFull, toleranceOf } from '../tolerance.js';
 /** Nats per token, in the median of a log: two engines usually differ by less. */
 const MOST_GAP = 0.1;
 
+/** Least mean of the importance weights in the median of a log: that of healthy runs is 0.8 and above. */
+const LEAST_WEIGHT = 0.5;
+
 /** A log's mean gap between the two, in the unit of its metric. */
 const gapCheck = ({
   metric,
@@ -86,6 +89,32 @@ export const b39: Fault = {
       unit: 'nat per token',
       sources: ['huggingface/trl#3867', 'huggingface/trl#4772', 'inclusionAI/AReaL#1290'],
       why: 'Two engines usually differ by 0.01 to 0.1.',
+    }),
+    logCheck({
+      code: 'B39.weight',
+      title: 'Importance sampling leaves the gradient its size',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold: `mean of the importance weights at least ${LEAST_WEIGHT} in the median`,
+      sources: ['huggingface/trl#5312', 'NVIDIA-NeMo/RL#2269'],
+      why: 'Trainer ÷ sampler probability has a mean of 1 where the sampler has the policy’s weights. A product over a long completion falls far below it by small differences of many tokens.',
+      remedy:
+        'Compare the weights of sampler and trainer: a sleeping or restarted engine may have loaded those of the disk. Where the gap per token is small, weigh tokens, not completions.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B39', 'B43'],
+      settles:
+        'Both log-probs of each token of one step, before and after the weights are sent to the sampler.',
+      proofs: [],
+      needs: ['sampling/importance_sampling_ratio/mean'],
+      test(log) {
+        const weights = withoutNaN(log.column('sampling/importance_sampling_ratio/mean'));
+        const measured = { entries: weights.length, median: median(weights) };
+        return measured.median < LEAST_WEIGHT ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The importance weights (trainer ÷ sampler probability) have a mean of ${m.median} in place of about 1: what is learnt is multiplied by it. The sampler has other weights than the policy, or many small gaps are multiplied over long completions.`,
     }),
     gapCheck({
       code: 'B39.kl',

@@ -294,7 +294,7 @@ export const b43: Fault = {
         'The line of the trainer that logs it; a KL needs a reference, and in most trainers a β above 0.',
       proofs: [],
       needs: [],
-      test(log): Outcome<{ entries: number; names: string; value: number }> {
+      test(log): Outcome<{ entries: number; names: string; value: number; isLossFinite: boolean }> {
         const names = Object.keys(MONITORS) as (keyof typeof MONITORS)[];
         const { entries } = log.series;
         const empty = names.filter((name) => !log.has(name) && entries.some(({ values }) => name in values));
@@ -305,7 +305,7 @@ export const b43: Fault = {
         const [unfed, value] = dead.length > 0 ? [dead, 0] : [empty, Number.NaN];
         if (unfed.length > 0)
           return inform(
-            { entries: entries.length, names: unfed.join(' and '), value },
+            { entries: entries.length, names: unfed.join(' and '), value, isLossFinite: log.has('loss') },
             unfed.map((text) => ({ step: log.steps[0]!, text, values: { value } })),
           );
         return entries.length < FEW || !names.some((name) => log.has(name))
@@ -316,7 +316,7 @@ export const b43: Fault = {
         const are = say`${m.names} ${m.names.includes(' and ') ? 'are' : 'is'}`;
         return m.value === 0
           ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing${m.names === 'kl' ? ', or the reference is the policy itself, which moves with it' : ''}.`
-          : say`${are} no number in any of ${m.entries} entries: it shows nothing, and if the loss has it as a term, the loss is lost, too.`;
+          : say`${are} no number in any of ${m.entries} entries${m.isLossFinite ? ', while the loss is finite: it is no part of the loss, as a KL with a β of 0, which most trainers do not compute' : ': it shows nothing, and if the loss has it as a term, the loss is lost, too'}.`;
       },
     }),
     logCheck({

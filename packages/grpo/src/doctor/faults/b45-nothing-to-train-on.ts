@@ -202,7 +202,8 @@ export const b45: Fault = {
         'not both exactly 0 in every entry of 3 or more; a loss of 0 with a gradient is normal at ratio 1',
       sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
       why: 'Three reports that took a loss of 0 for a fault.',
-      remedy: 'Look at the rewards within a group, and at the mask: there is nothing to train on.',
+      remedy:
+        'Look at the rewards within a group and at the mask. Where rewards differ, look at what hides the gradient: tensors that are detached or frozen, sharded gradients that are read too early.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of a step: advantages and masks.',
       proofs: [],

@@ -14,8 +14,8 @@ it('tells advantages that are the rewards by their extremes, where rewards diffe
     const values: Record<string, number> = {
       'critic/rewards/min': least,
       'critic/rewards/max': most,
-      'critic/advantages/min': lowest,
-      'critic/advantages/max': highest,
+      'advantages/min': lowest,
+      'advantages/max': highest,
     };
     verl.derive!(values);
     return values['advantages/raw'];

@@ -12,6 +12,9 @@ export const verl: Producer = {
   names: {
     'critic/rewards/mean': 'reward',
     'critic/score/mean': 'rewards/score/mean',
+    'critic/advantages/mean': 'advantages/mean',
+    'critic/advantages/min': 'advantages/min',
+    'critic/advantages/max': 'advantages/max',
     'actor/loss': 'loss',
     'actor/pg_loss': 'policy_loss',
     'actor/entropy': 'entropy',
@@ -38,7 +41,7 @@ export const verl: Producer = {
   ],
   derive(values) {
     deviationOf(values, 'critic/rewards/min', 'critic/rewards/max');
-    const { 'critic/advantages/min': lowest, 'critic/advantages/max': highest } = values;
+    const { 'advantages/min': lowest, 'advantages/max': highest } = values;
     if (lowest !== undefined && highest !== undefined)
       values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);
     const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
