@@ -48,7 +48,7 @@ export async function loadReward(
   const named = { name: rewardName(config), weight };
   if (builtin !== undefined) {
     const score = builtinReward(builtin, config, answerKey);
-    return { ...named, isFunction: true, score, [Symbol.dispose]: () => undefined };
+    return { ...named, isStateless: true, score, [Symbol.dispose]: () => undefined };
   }
   if (model !== undefined) {
     if (!openModel)

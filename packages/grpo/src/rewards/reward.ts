@@ -59,7 +59,7 @@ export interface Reward<Row = unknown> {
   /** Factor in the weighted sum; 0 logs the reward without training on it. */
   weight: number;
   /** Whether a value depends on the completion and its row alone, as those of built-in rewards do. */
-  isFunction?: true;
+  isStateless?: true;
   /** A {@link RewardFunction}. */
   score(batch: RewardBatch<Row>): ReturnType<RewardFunction<Row>>;
 }

@@ -59,8 +59,8 @@ export async function loadTask(
       loadedRewards.push(await loadReward(reward, surroundings));
     }
     // An engine thinks for as long as it is given.
-    const isFunction = config.task.engine === undefined && ({ isFunction: true } as const);
-    const rewards = [...task.rewards.map((reward) => ({ ...reward, ...isFunction })), ...loadedRewards];
+    const isStateless = config.task.engine === undefined && ({ isStateless: true } as const);
+    const rewards = [...task.rewards.map((reward) => ({ ...reward, ...isStateless })), ...loadedRewards];
     checkNames(rewards.map((reward) => reward.name));
     return { ...task, rewards, [Symbol.dispose]: dispose };
   } catch (error) {

@@ -16,7 +16,7 @@ export interface TrainerPass {
   ratios: ReadonlyMap<number, Float32Array>;
   /** Completions of each micro-batch. */
   sizes: readonly number[];
-  /** What the loss was given, where it is not the batch's: the step itself may have had one micro-batch only. */
+  /** Inputs of the loss that differ from the batch: a step of one micro-batch cannot show them. */
   misgiven: Comparison[];
 }
 

@@ -44,7 +44,7 @@ export async function explainRewards(context: PairingContext): Promise<Explained
   );
   if (!isFunction) return { missing: noFunction(reward) };
   // The stage gives the recorded values no more: something went wrong that once, or the reward has a state.
-  if (!reward.isFunction && again !== undefined && fits(own, again) && !fits(own, recorded)) {
+  if (!reward.isStateless && again !== undefined && fits(own, again) && !fits(own, recorded)) {
     // Three values or more do not change places by a state.
     const other = new Set(recorded).size > 2 ? otherCompletion(context, own) : undefined;
     return other ? { comparisons: other } : { missing: noFunction(reward) };

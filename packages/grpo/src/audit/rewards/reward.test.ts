@@ -172,6 +172,30 @@ describe('a reward', () => {
   });
 });
 
+it.each<[string, { isStateless?: true }, string[]]>([
+  [
+    'a built-in reward is told',
+    { isStateless: true },
+    ['completion that the reward even is recorded for', 'reward even, graded again'],
+  ],
+  ['one of two values may have had a state', {}, []],
+])('of another completion that the stage gives only once: %s', async (_, mark, quantities) => {
+  const task = lettersTask({ rewards: { even: ({ length }) => length % 2, length: ({ length }) => length } });
+  const [even, length] = task.rewards;
+  const run: LabRun = {
+    task: { ...task, rewards: [{ ...even!, ...mark }, length!] },
+    stages: {
+      async score(own, ...others) {
+        const table = await standard.score(own, ...others);
+        const [first, ...rest] = table.columns;
+        // The audit asks for one reward at a time.
+        return own.rewards.length === 1 ? table : { ...table, columns: [shift(first!, 1), ...rest] };
+      },
+    },
+  };
+  expect(await disagreements('reward', run)).toEqual(quantities);
+});
+
 it('for length agrees as declared', async () => {
   const settings = ['groups.overlongBuffer=6'];
   expect(await disagreements('reward', { settings })).toEqual([]);

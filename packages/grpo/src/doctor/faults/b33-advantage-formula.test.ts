@@ -186,6 +186,7 @@ testLogCheck('B33.extreme', [
     evidence: { step: 2 },
     measured: { most: 7428, beyond: 1 },
   },
+  { name: 'beside rewards that nobody knows', metrics: { 'advantages/max': [1.5, 7428] }, verdict: 'inform' },
   {
     name: 'of large rewards that nothing divides',
     metrics: { 'advantages/max': [150, 200, 90], reward: times(3, 80) },

@@ -100,7 +100,7 @@ export const b33: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 4,
-      threshold: `largest |A| of an entry at most ${EXTREME}, or ${TIMES} × the largest of |reward| and its deviation in the log`,
+      threshold: `largest |A| of an entry at most ${EXTREME}, or ${TIMES} × the largest of |reward| and its deviation in the log; only informs where the log has neither`,
       sources: ['NVIDIA-NeMo/RL#4161'],
       why: 'Divided by their deviation, the advantages of G completions are at most √G; not divided, they are within the range of the rewards.',
       remedy:
@@ -119,10 +119,12 @@ export const b33: Fault = {
           value > limit ? [at(log, i, 'advantages/max', value)] : [],
         );
         const measured = { entries: most.length, beyond: beyond.length, most: largest(most), limit };
-        return beyond.length > 0 ? warn(measured, beyond) : pass(measured);
+        if (beyond.length === 0) return pass(measured);
+        // Rewards that the log does not have may be as large.
+        return rewards.length > 0 ? warn(measured, beyond) : inform(measured, beyond);
       },
       says: (m) =>
-        say`Advantages reach ${m.most} (above ${m.limit} in ${m.beyond} of ${m.entries} entries): rewards that are equal but for rounding were divided by their deviation.`,
+        say`Advantages reach ${m.most} (above ${m.limit} in ${m.beyond} of ${m.entries} entries): as where rewards that are equal but for rounding are divided by their deviation.`,
     }),
   ],
 };

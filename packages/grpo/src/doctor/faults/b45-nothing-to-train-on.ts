@@ -169,7 +169,7 @@ export const b45: Fault = {
       threshold:
         'NaN or infinite in at most a tenth of the entries that have it, and finite after them: only informs, since loggers write NaN for what was not measured',
       sources: [],
-      why: 'Seen in a public run, one entry of 37; what it learns from such a step is NaN, too, unless the loss leaves it out.',
+      why: 'Seen in a public run, in one entry of 37.',
       remedy: 'Look at the completions of that step: an empty mask gives 0/0, a ratio of e^89 overflows.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of that step: its masks and log-probs.',

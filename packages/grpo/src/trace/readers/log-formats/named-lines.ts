@@ -22,7 +22,7 @@ const IS_DICT = /\{\s*['"]/;
 /** A progress bar, whose own numbers may stand behind it: `Epoch: 12%|█ | 12/100 [00:10<00:33, loss=0.3]`. */
 const BAR = /([^%]*?)\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 
-/** What stands before a name in a list or a table. */
+/** Signs before a name in a list or a table. */
 const LIST_MARKS = /^[\s|│┃•*`-]+/;
 
 /** The step that is being told. */
@@ -45,7 +45,7 @@ const MEAN = /^(avg|average|mean|epoch)[ _]/i;
 
 export class NamedLines implements LogFormat {
   readonly #collector = new Collector();
-  /** What stands in lists, which may be text: it counts where nothing else does. */
+  /** Rows of lists, which may be sample text: read only where no other row is. */
   readonly #lists = new Collector();
   readonly #decimals = new PrintedDecimals();
   #block: Block | undefined;
