@@ -88,9 +88,9 @@ const HALF_BRACKET = /^\s*[)\]]|[([]\s*$/g;
 const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 
 /** A comma between thousands: `kl: 1,568,987.96`. In a list it parts numbers. */
-const THOUSANDS = /(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*),(?=\d{3}(?!\d))/g;
+const THOUSANDS = /,(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*,)(?=\d{3}(?!\d))/g;
 /** Quotes around a name, of a dict that lost its brace, and marks of Markdown. */
-const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|(?<=[\w/.@-])["'](?=\s*:)|`|\*\*/g;
+const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|["'](?<=[\w/.@-]["'])(?=\s*:)|`|\*\*/g;
 
 /** Ray puts the process before each line. */
 export const RAY = /^\(\w+ pid=\d+[^)]*\)\s/;
