@@ -101,7 +101,8 @@ export class UpdateAudit implements FollowingMeasure {
     ]);
     if (this.isWhole) this.#add('norm of the gradient', comparedNorms(before, result));
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
-    const elements = comparedElements(before, after, { ...config.optimizer, learningRate: rate }, scale);
+    const settings = { ...config.optimizer, ...this.#betas(), learningRate: rate };
+    const elements = comparedElements(before, after, settings, scale);
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
     this.#add('updates that the optimizer counts', comparedCounts(after, before.updates + 1));
     this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
@@ -127,6 +128,15 @@ export class UpdateAudit implements FollowingMeasure {
     if (this.trainer.ownStages?.includes('update'))
       return [{ handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' }];
     return [{ comparisons: worstByQuantity(this.#comparisons) }];
+  }
+
+  /** As the device's kernel takes them: libtorch's for CUDA has them in float32, where 1 − β₂ keeps few digits. */
+  #betas(): { beta1: number; beta2: number } {
+    const { config, model } = this.trainer;
+    const { beta1, beta2 } = config.optimizer;
+    return model.decoder.device.startsWith('cuda')
+      ? { beta1: Math.fround(beta1), beta2: Math.fround(beta2) }
+      : { beta1, beta2 };
   }
 
   #weights(): Weights {

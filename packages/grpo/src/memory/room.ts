@@ -18,12 +18,15 @@ export const bytesForRoom = (config: DecoderConfig, engine: Engine, room: number
   layoutBytes(config, engine.size) + Math.ceil(WITH_PREFILL * room);
 
 /**
- * Bytes of a lot of completions that are decoded together. A step reads the weights and the lot's cache: a lot much larger
- * than the weights makes decoding hardly faster, so that half of their bytes are enough, whatever the budget.
+ * Bytes of a lot of completions that are decoded together. On a CPU a step reads the weights and the lot's cache: a lot much
+ * larger than the weights makes decoding hardly faster, so that half of their bytes are enough, whatever the budget. On a
+ * GPU a step takes about as long for few rows as for many: a lot takes what there is.
  *
  * @param free - what the budget leaves beside all that is held
  */
 export function lotBytes(config: DecoderConfig, engine: Engine, free: number): number {
-  const enough = Math.max(LEAST_LOT, (weightCount(config) * engine.size) / 2);
+  const enough = engine.fuses
+    ? Math.max(LEAST_LOT, (weightCount(config) * engine.size) / 2)
+    : Number.POSITIVE_INFINITY;
   return Math.floor(Math.min(enough, roomOfLots(config, engine, free)));
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { AdamW, type DType, noGrad, tensor, tidy } from '@grpo/torch';
 import { expect, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.js';
+import { DEVICE } from '../device.test.helper.js';
 import { uniform } from '../maths/random.js';
 import { type Decoder, loadModel, type Model, OwningDecoder } from '../models/index.js';
 import type { RewardTable } from '../rewards/index.js';
@@ -30,7 +31,7 @@ const task: Task = {
 /** A model of `parity/fixtures`, whose weights are far from the usual initialisation; ready to train. */
 export function fixtureModel(name: string, dtype: DType = 'float32'): Model {
   const url = new URL(`../../../../parity/fixtures/models/${name}`, import.meta.url);
-  const model = loadModel(fileURLToPath(url), { dtype });
+  const model = loadModel(fileURLToPath(url), { dtype, device: DEVICE });
   for (const parameter of model.decoder.parameters.values()) parameter.requiresGrad = true;
   onTestFinished(() => model.decoder.dispose());
   return model;

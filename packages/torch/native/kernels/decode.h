@@ -1,6 +1,7 @@
 // Operators for decoding: one new token a row, without gradients, on CPU tensors of float32 or bfloat16.
 #pragma once
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
 #include <initializer_list>

@@ -78,7 +78,7 @@ INLINE void scoreSome(const float* queries, int64_t padded, const Runs<T>& runs,
       const Vector key = load(from[b] + d * KEY_BLOCK);
       fetch(ahead + (d * B + b) * LANES);
       UNROLL
-      for (int q = 0; q < Q; ++q) sums[q][b] += key * queries[q * padded + d];
+      for (int q = 0; q < Q; ++q) sums[q][b] = plusProduct(sums[q][b], key, broadcast(queries[q * padded + d]));
     }
   }
   UNROLL
@@ -128,7 +128,7 @@ INLINE void addColumns(const float* weights, int64_t stride, const Runs<T>& runs
     UNROLL
     for (int q = 0; q < Q; ++q) {
       UNROLL
-      for (int c = 0; c < C; ++c) sums[q][c] += value[c] * weights[q * stride + t];
+      for (int c = 0; c < C; ++c) sums[q][c] = plusProduct(sums[q][c], value[c], broadcast(weights[q * stride + t]));
     }
   }
   UNROLL

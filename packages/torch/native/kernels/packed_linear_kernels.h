@@ -17,11 +17,11 @@ INLINE Vector weightsFor(const float* weights, int number) {
 }
 
 template <class T>
-INLINE Vector plusProduct(Vector sum, Vector weights, float x) {
+INLINE Vector plusWeighted(Vector sum, Vector weights, float x) {
 #ifdef MULTIPLIES_BFLOAT16
   if constexpr (sizeof(T) == 2) return _mm512_dpbf16_ps(sum, (__m512bh)weights, (__m512bh)_mm512_set1_ps(x));
 #endif
-  return sum + weights * x;
+  return plusProduct(sum, weights, broadcast(x));
 }
 
 // Numbers of R rows, `stride` apart as they lie; where a row is missing the last one's again.
@@ -70,7 +70,7 @@ void addTile(Inputs<T, R> x, const float* weights, int64_t size, int64_t steps, 
       for (int r = 0; r < R; ++r) {
         UNROLL
         for (int p = 0; p < P * PIECES; ++p) {
-          sums[r][p] = plusProduct<T>(sums[r][p], some[p], x.at(r, i * NUMBERS<T> + n));
+          sums[r][p] = plusWeighted<T>(sums[r][p], some[p], x.at(r, i * NUMBERS<T> + n));
           // All are needed before the other half of the weights: there is no register to spare.
           if constexpr (NUMBERS<T> == 2) stayInRegister(sums[r][p]);
         }

@@ -19,7 +19,7 @@ INLINE void multiplyBlock(int64_t depth, const float* a, int64_t lda, const floa
     for (int i = 0; i < ROWS; ++i) {
       const Vector x = broadcast(TURNED ? a[k * lda + i] : a[i * lda + k]);
       UNROLL
-      for (int j = 0; j < COLUMNS; ++j) sums[i][j] += x * row[j];
+      for (int j = 0; j < COLUMNS; ++j) sums[i][j] = plusProduct(sums[i][j], x, row[j]);
     }
   }
   UNROLL

@@ -87,7 +87,21 @@ INLINE void stayInRegister(Vector& x) {
 #endif
 }
 
-INLINE Vector broadcast(float x) { return Vector{} + x; }
+// Subtracting 0 changes nothing, which compilers know; adding it changes −0.
+INLINE Vector broadcast(float x) { return x - Vector{}; }
+
+// sum + a × b. Where a processor rounds this once, so does every tile: compilers by themselves fuse the product here
+// and not there, by the code around.
+INLINE Vector plusProduct(Vector sum, Vector a, Vector b) {
+#if LANES == 16
+  return _mm512_fmadd_ps(a, b, sum);
+#elif LANES == 8
+  return _mm256_fmadd_ps(a, b, sum);
+#else
+  return sum + a * b;
+#endif
+}
+
 INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 
 template <int... I>

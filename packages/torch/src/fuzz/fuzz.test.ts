@@ -29,7 +29,9 @@ function run(seed: number, calls: number): Account {
     log,
   ];
   try {
-    const child = spawnSync('sh', limited, { encoding: 'utf8', timeout: 100_000 });
+    // On a machine with a GPU its libraries would take the memory.
+    const env = { ...process.env, CUDA_VISIBLE_DEVICES: '' };
+    const child = spawnSync('sh', limited, { encoding: 'utf8', timeout: 100_000, env });
     if (child.status === 0) return JSON.parse(child.stdout) as Account;
     const how = child.error?.message ?? child.signal ?? `exit ${child.status}`;
     throw new Error(`${how} at ${readFileSync(log, 'utf8').trim()}\n${child.stderr.slice(-3000)}`);

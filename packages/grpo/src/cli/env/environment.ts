@@ -15,7 +15,7 @@ export interface EngineReport {
   vector: string;
   /** Instruction sets of our own kernels: those in use, and the highest that the processor has. */
   kernels: { chosen: string; highest: string };
-  /** 10⁹ floating-point operations per second of a 1024³ matrix product, on the fastest device. */
+  /** 10⁹ floating-point operations per second of a square matrix product, on the fastest device. */
   gflops: { device: string; float32: number; bfloat16: number };
 }
 
@@ -63,7 +63,7 @@ export function renderEnvironment({ versions, machine, build, engine, problem }:
       ['BLAS', engine.blas],
       ['vector units', engine.vector],
       ['kernels', `${engine.kernels.chosen}; this processor has ${engine.kernels.highest}`],
-      ['1024³ product', `float32 ${gflops.float32.toFixed(0)} GFLOP/s on ${gflops.device}`],
+      ['matrix product', `float32 ${gflops.float32.toFixed(0)} GFLOP/s on ${gflops.device}`],
       ['', `bfloat16 ${gflops.bfloat16.toFixed(0)} GFLOP/s on ${gflops.device}`],
     );
   }

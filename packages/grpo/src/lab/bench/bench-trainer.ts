@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
 import { uniform } from '../../maths/random.js';
+import { holdingsOf, weightCount } from '../../memory/holdings.js';
+import { machineBudget } from '../../memory/limit.js';
+import { lotBytes } from '../../memory/room.js';
 import { initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
 import { Control } from '../../step/control.js';
@@ -32,7 +35,7 @@ export async function benchTrainer(work: Workload): Promise<Trainer & Disposable
     task,
     optimizer,
     config,
-    sampling: samplingOf(config, []),
+    sampling: samplingOf(config, [], lotOf(work, model, reference !== undefined)),
     stages: { ...stages, ...randomStages(work) },
     control: new Control(config),
     [Symbol.dispose]() {
@@ -41,6 +44,21 @@ export async function benchTrainer(work: Workload): Promise<Trainer & Disposable
       model.decoder.dispose();
     },
   };
+}
+
+/** Bytes that a run's plan gives to completions that are decoded together. */
+function lotOf(
+  { device }: Workload,
+  { decoder: { config, engine } }: LoadedModel,
+  hasReference: boolean,
+): number {
+  const reference = hasReference ? { weights: weightCount(config), adapters: 0, moves: false } : undefined;
+  const held = holdingsOf(config, engine.size, 'weights', reference);
+  return lotBytes(
+    config,
+    engine,
+    machineBudget(device).bytes - held.weights - held.optimizer - held.reference,
+  );
 }
 
 const settingsOf = ({ device, bf16, beta, group, prompts, ...work }: Workload): string[] => [

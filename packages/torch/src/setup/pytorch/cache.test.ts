@@ -139,7 +139,7 @@ describe('without Python', () => {
     expect(server.asked).toEqual(['/simple/torch/', `/simple/${encodeURIComponent(wheelName)}`]);
     expect(readdirSync(cache)).toEqual([`torch-${pinnedTorch}-${process.platform}-${process.arch}`]);
     expect(said[0]).toContain('there is no python3');
-    expect(said[1]).toContain(wheelName);
+    expect(said.join('\n')).toContain(wheelName);
   });
 
   it('goes on in the next run with what arrived in this one', async () => {
