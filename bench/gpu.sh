@@ -76,7 +76,7 @@ fi
 status=0
 if [[ $tests == yes ]]; then
   GRPO_DEVICE=$device node node_modules/vitest/vitest.mjs run \
-    packages/torch/dist packages/grpo/dist/models packages/grpo/dist/objective \
+    packages/torch/dist packages/grpo/dist/models packages/grpo/dist/objective packages/grpo/dist/audit/update \
     packages/grpo/dist/rollout/sampler packages/grpo/dist/rollout/static-step || status=$?
 fi
 

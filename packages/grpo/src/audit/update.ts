@@ -5,6 +5,7 @@ import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
 import {
+  type AdamWSettings,
   clipFactor,
   plainAdamW,
   ROUNDING,
@@ -101,7 +102,8 @@ export class UpdateAudit implements FollowingMeasure {
     ]);
     if (this.isWhole) this.#add('norm of the gradient', comparedNorms(before, result));
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
-    const settings = { ...config.optimizer, ...this.#betas(), learningRate: rate };
+    const singleDecays = this.trainer.model.decoder.device.startsWith('cuda');
+    const settings = { ...config.optimizer, singleDecays, learningRate: rate };
     const elements = comparedElements(before, after, settings, scale);
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
     this.#add('updates that the optimizer counts', comparedCounts(after, before.updates + 1));
@@ -128,15 +130,6 @@ export class UpdateAudit implements FollowingMeasure {
     if (this.trainer.ownStages?.includes('update'))
       return [{ handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' }];
     return [{ comparisons: worstByQuantity(this.#comparisons) }];
-  }
-
-  /** As the device's kernel takes them: libtorch's for CUDA has them in float32, where 1 − β₂ keeps few digits. */
-  #betas(): { beta1: number; beta2: number } {
-    const { config, model } = this.trainer;
-    const { beta1, beta2 } = config.optimizer;
-    return model.decoder.device.startsWith('cuda')
-      ? { beta1: Math.fround(beta1), beta2: Math.fround(beta2) }
-      : { beta1, beta2 };
   }
 
   #weights(): Weights {
@@ -213,7 +206,7 @@ function comparedNorms({ norms }: Before, { gradNorm, gradNorms }: UpdateResult)
 function comparedElements(
   { state, weights, gradients, updates }: Before,
   after: Weights,
-  settings: Updated['config']['optimizer'],
+  settings: AdamWSettings,
   scale: number,
 ): Record<WeightPart, Pair[]> {
   const pairs: Record<WeightPart, Pair[]> = { weight: [], mean: [], square: [] };

@@ -1,6 +1,9 @@
 /** Half a unit in the last place of float32, as a share: what one operation may round. */
 export const ROUNDING = 2 ** -24;
 
+/** Units in the last place that CUDA's powf may be off by: CUDA C++ Programming Guide, mathematical functions. */
+const POWER_ULPS = 4;
+
 /** Below it a float32 has fewer digits, or is 0. */
 const SMALLEST = 2 ** -126;
 
@@ -16,6 +19,8 @@ export interface AdamWSettings {
   beta2: number;
   epsilon: number;
   weightDecay: number;
+  /** Whether the decays and their powers are float32 numbers, as in libtorch's kernel for CUDA. */
+  singleDecays: boolean;
 }
 
 /** A number, and how far a float32 computation of it may be off. */
@@ -38,8 +43,11 @@ export function plainAdamW(
   { weight, mean, square }: Record<WeightPart, number>,
   gradient: number,
   step: number,
-  { learningRate: rate, beta1, beta2, epsilon, weightDecay }: AdamWSettings,
+  { learningRate: rate, epsilon, weightDecay, singleDecays, ...decays }: AdamWSettings,
 ): Record<WeightPart, Bounded> {
+  // 1 − β₂ keeps few digits of a β₂ in float32.
+  const decay = (beta: number) => (singleDecays ? Math.fround(beta) : beta);
+  const [beta1, beta2] = [decay(decays.beta1), decay(decays.beta2)];
   const newMean = beta1 * mean + (1 - beta1) * gradient;
   const newSquare = beta2 * square + (1 - beta2) * gradient * gradient;
   const meanScale = 1 - beta1 ** step;
@@ -50,8 +58,9 @@ export function plainAdamW(
   const meanBound = 6 * ROUNDING * (Math.abs(mean) + (1 - beta1) * Math.abs(gradient));
   const squareBound = 8 * ROUNDING * newSquare + SMALLEST;
   // The largest quotient that these bounds allow.
-  const least = Math.sqrt(Math.max(0, newSquare - squareBound) / squareScale) + epsilon;
-  const most = (Math.abs(newMean) + meanBound) / meanScale / least;
+  const powerBound = (beta: number) => (singleDecays ? 2 * POWER_ULPS * ROUNDING * beta ** step : 0);
+  const least = Math.sqrt(Math.max(0, newSquare - squareBound) / (squareScale + powerBound(beta2))) + epsilon;
+  const most = (Math.abs(newMean) + meanBound) / Math.max(0, meanScale - powerBound(beta1)) / least;
   const changeBound = rate * (most - Math.abs(change) + 8 * ROUNDING * most);
   return {
     mean: { value: newMean, bound: meanBound + SMALLEST },
