@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { AdamW } from '@grpo/torch';
 import { resolveConfig } from '../../config/index.js';
 import { uniform } from '../../maths/random.js';
-import { holdingsOf, weightCount } from '../../memory/holdings.js';
+import { estimate } from '../../memory/estimate.js';
+import { weightCount } from '../../memory/holdings.js';
 import { machineBudget } from '../../memory/limit.js';
-import { lotBytes } from '../../memory/room.js';
-import { initDecoder, type LoadedModel } from '../../models/index.js';
+import { type Decoder, initDecoder, type LoadedModel } from '../../models/index.js';
 import { sample } from '../../rollout/index.js';
 import { Control } from '../../step/control.js';
 import { samplingOf } from '../../step/sampling.js';
@@ -35,7 +35,7 @@ export async function benchTrainer(work: Workload): Promise<Trainer & Disposable
     task,
     optimizer,
     config,
-    sampling: samplingOf(config, [], lotOf(work, model, reference !== undefined)),
+    sampling: samplingOf(config, [], lotOf(work, model.decoder)),
     stages: { ...stages, ...randomStages(work) },
     control: new Control(config),
     [Symbol.dispose]() {
@@ -47,18 +47,17 @@ export async function benchTrainer(work: Workload): Promise<Trainer & Disposable
 }
 
 /** Bytes that a run's plan gives to completions that are decoded together. */
-function lotOf(
-  { device }: Workload,
-  { decoder: { config, engine } }: LoadedModel,
-  hasReference: boolean,
-): number {
-  const reference = hasReference ? { weights: weightCount(config), adapters: 0, moves: false } : undefined;
-  const held = holdingsOf(config, engine.size, 'weights', reference);
-  return lotBytes(
-    config,
+function lotOf({ device, beta }: Workload, { config, engine }: Decoder): number {
+  const reference = beta > 0 ? { weights: weightCount(config), adapters: 0, moves: false } : undefined;
+  const work = {
+    model: config,
     engine,
-    machineBudget(device).bytes - held.weights - held.optimizer - held.reference,
-  );
+    compiles: false,
+    trained: 'weights',
+    reference,
+    rewardModels: 0,
+  } as const;
+  return estimate(work, machineBudget(device).bytes).lotBytes;
 }
 
 const settingsOf = ({ device, bf16, beta, group, prompts, ...work }: Workload): string[] => [
