@@ -56,14 +56,21 @@ it('takes fewer for a large model, at least one, and in turn two of one prompt a
   expect(chosen(0, 4e8)).toHaveLength(2);
   expect(chosen(0, 7e9)).toHaveLength(1);
   for (const weights of [2.4e8, 2.6e8, 4e8, 7e9])
-    expect(100 * chosen(0, weights).length).toBeLessThanOrEqual(auditedTokens(weights, 100, 50).tokens);
+    expect(100 * chosen(0, weights).length).toBeLessThanOrEqual(
+      auditedTokens(weights, { prompt: 50, completion: 50 }, true).tokens,
+    );
 });
 
-it('scores completions only, not their prompts', () => {
-  expect(auditedTokens(1e6, 632, 32)).toEqual({
+it('counts the prompts of completions that share them once, and scores none of them', () => {
+  const lengths = { prompt: 600, completion: 32 };
+  const scored = { longest: 32, all: 4 * 32 };
+  expect(auditedTokens(1e6, lengths, false)).toEqual({
     longest: 632,
     tokens: 4 * 632,
-    scored: { longest: 32, all: 4 * 32 },
+    packed: 4 * 632,
+    scored,
   });
-  expect(auditedTokens(5e8, 4000, 3000)).toMatchObject({ longest: 4000, tokens: 4000 });
+  expect(auditedTokens(1e6, lengths, true).packed).toBe(2 * 600 + 4 * 32);
+  const long = { prompt: 1000, completion: 3000 };
+  expect(auditedTokens(5e8, long, true)).toMatchObject({ longest: 4000, tokens: 4000, packed: 4000 });
 });

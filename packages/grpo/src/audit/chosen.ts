@@ -19,15 +19,22 @@ const WORK = 1e11;
  * Most tokens of the completions that are computed again: of one and of all, with their prompts and by themselves.
  *
  * @param weights - numbers of the model
- * @param most - tokens of the longest completion with its prompt
- * @param newTokens - tokens of the longest completion
+ * @param lengths - tokens of the longest prompt, and of the longest completion
+ * @param shares - whether completions of one prompt are trained in one pass
  */
-export function auditedTokens(weights: number, most: number, newTokens: number): AuditSize {
-  const within = Math.min(MOST_CHOSEN * most, Math.floor(WORK / weights));
+export function auditedTokens(
+  weights: number,
+  { prompt, completion }: { prompt: number; completion: number },
+  shares: boolean,
+): AuditSize {
+  const longest = prompt + completion;
+  const tokens = Math.max(longest, Math.min(MOST_CHOSEN * longest, Math.floor(WORK / weights)));
+  const packed = PROMPTS * prompt + MOST_CHOSEN * completion;
   return {
-    longest: most,
-    tokens: Math.max(most, within),
-    scored: { longest: newTokens, all: MOST_CHOSEN * newTokens },
+    longest,
+    tokens,
+    packed: shares ? Math.min(tokens, packed) : tokens,
+    scored: { longest: completion, all: MOST_CHOSEN * completion },
   };
 }
 

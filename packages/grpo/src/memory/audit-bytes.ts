@@ -7,6 +7,8 @@ import type { Backward } from './pass-bytes.js';
 export interface AuditSize {
   /** Tokens of all. */
   tokens: number;
+  /** The same where completions of one prompt share its tokens. */
+  packed: number;
   /** Tokens of the longest. */
   longest: number;
   /** Tokens that are scored: of the longest completion, and of all. */
@@ -38,7 +40,7 @@ export const stateBytes = ({ layers, hiddenSize }: DecoderConfig, { tokens }: Au
 export function auditBytes(
   config: DecoderConfig,
   { size }: Engine,
-  { tokens, longest, scored }: AuditSize,
+  { packed, longest, scored }: AuditSize,
   backward?: Backward,
 ): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
@@ -50,7 +52,7 @@ export function auditBytes(
   const perToken = 20 * hiddenSize + 12 * (heads + 2 * kvHeads) * headDim + 8 * intermediateSize;
   const scores = Math.min(heads * longest ** 2, Math.max(SCORES, heads * longest));
   const values = longest * perToken + 5 * scores;
-  const trained = isHalf ? tokens * (perToken * (size / FLOAT32) + 12 * hiddenSize) : 0;
+  const trained = isHalf && backward ? packed * (perToken * (size / FLOAT32) + 12 * hiddenSize) : 0;
   const logits = vocabSize * scored.longest;
   const vocabulary =
     Math.min(PART, vocabSize * hiddenSize) + Math.min(PART, logits) + COPIES * Math.min(JUDGED, logits);

@@ -186,7 +186,7 @@ function workOf(command: ConfigCommand, config: Config, model: DecoderConfig, lo
         : sampling(Math.min(limit, longest.problems), perProblem + 1, longest.eval),
     audit:
       (trains && isAudited(config)) || (measures && !model.diffusion)
-        ? auditedTokens(weightCount(model), own.prompt + own.completion, own.completion)
+        ? auditedTokens(weightCount(model), own, command === 'train' && !model.diffusion)
         : undefined,
     training: trains
       ? {
