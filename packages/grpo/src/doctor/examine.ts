@@ -1,16 +1,18 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import { Watch } from '../progress/watch.js';
-import type { Declared, MetricSeries, StepRecord } from '../trace/index.js';
+import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import type { Check, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
 import type { RunCourse } from './course/run-course.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
 import { type Found, type Measurements, notApplicable, type Outcome } from './outcome.js';
+import { entryOf, seriesOfRecords } from './record-series.js';
 
 /** What is examined. */
 export interface Material {
   /** Read one at a time: each may be large. */
   records?: Iterable<StepRecord>;
+  /** Without it, what the records tell takes its place. */
   series?: MetricSeries;
   declared?: Declared;
 }
@@ -32,7 +34,7 @@ export interface Diagnosis {
   findings: Finding[];
   /** Every check, in the order of the registry. */
   judgements: Judgement[];
-  /** What moved over the run; missing without a log. */
+  /** What moved over the run; missing of a single step. */
   course?: RunCourse;
   /** Metrics of a home-made log that no check has asked for. */
   unread: readonly string[];
@@ -49,20 +51,23 @@ export function examine(material: Material, checks: readonly Check[], watch = ne
   const runs = checks
     .filter((check): check is RunCheck => check.scope === 'run')
     .map((check) => new Run(check));
-  let records = 0;
+  const entries: MetricsEntry[] = [];
+  let first: Declared | undefined;
   const total = Array.isArray(material.records) ? material.records.length : 0;
   const report = (done: number) => watch.report({ stage: 'doctor', done, total, unit: 'step records' });
   report(0);
   for (const record of material.records ?? []) {
     for (const [i, check] of stepChecks.entries()) {
-      report(records + i / stepChecks.length);
+      report(entries.length + i / stepChecks.length);
       tallies.get(check)!.add(check.test(record), record.step);
     }
     for (const run of runs) run.see(record);
-    records++;
+    entries.push(entryOf(record));
+    first ??= record.declared;
   }
   for (const run of runs) tallies.get(run.check)!.add(run.outcome());
-  const log = material.series && new LogView(material.series, material.declared);
+  const { series = entries.length > 1 ? seriesOfRecords(entries) : undefined, declared = first } = material;
+  const log = series && new LogView(series, declared);
   if (log) {
     const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
     for (const check of logChecks) tallies.get(check)!.add(check.test(log));
@@ -75,8 +80,8 @@ export function examine(material: Material, checks: readonly Check[], watch = ne
     ),
     judgements: all.map((tally) => tally.judgement()),
     ...(log && { course: log.course }),
-    unread: log?.unread ?? [],
-    records,
+    unread: (material.series && log?.unread) ?? [],
+    records: entries.length,
   };
 }
 

@@ -27,11 +27,13 @@ interface Input<T> {
 const input = <T>(path: string, from: Input<T>['from']): Input<T> => ({ path, from });
 
 /** Where a token's support is kept, the distribution that it was drawn from is the one that is trained. */
-const behaviorOf = once(({ completions }: StepRecord): Float32Array[] | undefined => {
+const behaviorOf = once(({ completions, declared }: StepRecord): Float32Array[] | undefined => {
   const plain = rows(completions?.samplerLogprobs, completions?.lengths);
   const sizes = completions?.support?.sizes;
-  if (!sizes) return plain;
   const drawn = rows(completions?.sampledLogprobs, completions?.lengths);
+  const { topK = 0, topP = 1, minP = 0, keepSupport = false } = declared?.rollout ?? {};
+  // A trainer may score over supports without writing them down.
+  if (!sizes) return keepSupport && (topK > 0 || topP < 1 || minP > 0) ? drawn : plain;
   return drawn?.map((row, b) => (sizes[b]! > 0 ? row : (plain?.[b] ?? row)));
 });
 

@@ -3,6 +3,7 @@ import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
+import { paddingFrom } from '../measures/end-token.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -51,7 +52,8 @@ export const b16: Fault = {
       kind: 'identity',
       level: 2,
       rank: 2,
-      threshold: 'no token of the model directly follows an end token of the model (tokenizer.endIds)',
+      threshold:
+        'no token of the model directly follows an end token of the model (tokenizer.endIds); padding that fills the rest of a row is none of its tokens',
       sources: ['huggingface/trl#7039', 'huggingface/open-r1#489'],
       why: 'The sampler knew only one of two end tokens.',
       remedy:
@@ -63,6 +65,7 @@ export const b16: Fault = {
       test({ ids, endIds }, record) {
         const sources = inputs.sources.from(record);
         const rambling = ids.flatMap((row, completion): Evidence[] => {
+          if (paddingFrom(row, endIds, record.tokenizer?.padId) !== undefined) return [];
           const own = (t: number) => (sources?.[completion]?.[t] ?? MODEL) === MODEL;
           for (let token = 0; token + 1 < row.length; token++) {
             if (endIds.includes(row[token]!) && own(token) && own(token + 1))

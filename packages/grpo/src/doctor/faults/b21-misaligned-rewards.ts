@@ -1,36 +1,44 @@
 import { sum } from '../../maths/moments.js';
 import { CANARY } from '../../trace/index.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
+import { type AnswerOrder, answerOrders } from '../measures/answer-order.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
-import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Natural logarithm of the probability below which a pattern is no accident: about 1e-6. */
 const ACCIDENT = -14;
 
-/** Prompts whose answers a completion may be graded against by mistake. */
-const PAIRINGS: Readonly<Record<string, (completion: number, prompt: number, prompts: number) => number>> = {
-  'taken in turn': (b, _, P) => b % P,
-  'of the next prompt': (_, p, P) => (p + 1) % P,
-  'of the prompt before': (_, p, P) => (p + P - 1) % P,
-  'in reverse': (_, p, P) => P - 1 - p,
-};
-
 /** Natural logarithm of the number of equally likely choices above which hitting the pattern is no accident: a thousand. */
 const RARE = Math.log(1000);
 
-/** Natural logarithm of the number of ways to choose `k` of `n`. */
-function logChoose(n: number, k: number): number {
-  let sum = 0;
-  for (let i = 1; i <= k; i++) sum += Math.log((n - k + i) / i);
-  return sum;
-}
+const PAYS_OTHERS = {
+  stage: 'reward',
+  kind: 'heuristic',
+  level: 4,
+  rank: 1,
+  sources: ['huggingface/trl#6533'],
+  why: 'Seen in a reward that got its prompts in the order [p1, p2, p1, p2], and its completions as [p1, p1, p2, p2].',
+  remedy:
+    'Take the answer from the row that comes with the completion; never count prompts and completions apart.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+  induces: ['B27', 'B30'],
+  settles: 'Grade one completion by hand against the answer of its prompt.',
+  proofs: [],
+  needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+} as const;
+
+const payOthers = (m: { reward?: string; order?: string; reading?: string }) =>
+  say`The reward ${m.reward ?? ''} pays the completions that ${m.reading ?? ''} the answer of another prompt (${m.order ?? ''}), not those that ${m.reading ?? ''} their own: rows and completions are in different orders.`;
+
+/** The answers of several prompts, where each has one. */
+const known = (answers: readonly (string | null)[]): readonly string[] | undefined =>
+  answers.length > 1 && answers.every((answer) => answer !== null) ? answers : undefined;
 
 export const b21: Fault = {
   code: 'B21',
@@ -134,60 +142,45 @@ export const b21: Fault = {
         say`On ${m.wrong} of ${m.probes} rows the same right answer earned otherwise in another place of the batch: rewards go to other completions than they were computed of, or depend on chance.`,
     }),
     stepCheck({
+      ...PAYS_OTHERS,
       code: 'B21.answers',
       title: 'Completions are graded against the answer of their own prompt',
-      stage: 'reward',
-      kind: 'heuristic',
-      level: 4,
-      rank: 1,
       threshold:
-        'no reward pays exactly the completions that end in the answer of another prompt (in turn, the next one, the one before, or in reverse; one exception per 50 that it pays), if it is off by their own answers for a tenth of the completions, and if chance would do so in less than one step of a thousand',
-      sources: ['huggingface/trl#6533'],
-      why: 'Seen in a reward that got its prompts in the order [p1, p2, p1, p2], and its completions as [p1, p1, p2, p2].',
-      remedy:
-        'Take the answer from the row that comes with the completion; never count prompts and completions apart.',
-      consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B27', 'B30'],
-      settles: 'Grade one completion by hand against the answer of its prompt.',
-      proofs: [],
-      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
-      test({ answers, texts, promptOf, rewardNames, rewardValues }) {
-        const [P, B] = [answers.length, texts.length];
-        if (P < 2 || answers.some((answer) => answer === null))
-          return notApplicable('answers of several prompts');
-        const rightBy = (other: (b: number) => number) =>
-          texts.map((text, b) => endsIn(text, goldIn(answers[other(b)]!)));
-        const own = rightBy((b) => promptOf[b]!);
-        // Read for all rewards at once, and only if one of them needs it.
-        const known = new Map<string, boolean[]>();
-        const rightIn = (order: string) => {
-          const right = known.get(order) ?? rightBy((b) => PAIRINGS[order]!(b, promptOf[b]!, P));
-          known.set(order, right);
-          return right;
-        };
-        const found = rewardNames.flatMap((reward, k): EvidenceOf<{ order: string }>[] => {
-          const values = rewardValues.subarray(k * B, (k + 1) * B);
-          const most = Math.max(...values);
-          const off = (right: readonly boolean[]) =>
-            right.filter((isRight, b) => isRight !== (values[b] === most)).length;
-          if (!(most > Math.min(...values)) || off(own) < B / 10) return [];
-          const order = Object.keys(PAIRINGS).find((name) => {
-            const right = rightIn(name);
-            const paid = right.filter(Boolean).length;
-            const either = right.filter((isRight, b) => isRight || own[b]).length;
-            return off(right) <= paid / 50 && logChoose(either, paid) > RARE;
-          });
-          return order === undefined ? [] : [{ text: reward, values: { order } }];
-        });
-        const [first] = found;
-        const measured = {
-          completions: B,
-          ...(first && { reward: first.text!, order: first.values.order }),
-        };
-        return first ? warn(measured, found) : pass(measured);
+        'no reward pays exactly the completions that end in the answer of another prompt, or contain it (in turn, the next one, the one before, or in reverse; one exception per 50 that it pays), if it is off by their own answers for a tenth of the completions, and if chance would do so in less than one step of a thousand',
+      test({ answers, texts, ...given }) {
+        const all = known(answers);
+        if (!all) return notApplicable('answers of several prompts');
+        const found = answerOrders({ answers: all, texts, ...given }).filter(
+          ({ fits, isOff, choices }) => fits && isOff && choices > RARE,
+        );
+        const measured = { completions: texts.length, ...paidBy(found[0]) };
+        return found.length > 0 ? warn(measured, found.map(evidenceOf)) : pass(measured);
       },
-      says: (m) =>
-        say`The reward ${m.reward ?? ''} pays the completions that end in the answer of another prompt (${m.order ?? ''}), not those that end in their own: rows and completions are in different orders.`,
+      says: payOthers,
+    }),
+    runCheck({
+      ...PAYS_OTHERS,
+      code: 'B21.orders',
+      title: 'Over the steps, completions are graded against the answer of their own prompt',
+      threshold:
+        'the same over all records together, where the reward pays the answers of other prompts in each step that shows it',
+      see({ answers, ...given }) {
+        const all = known(answers);
+        return all ? { orders: answerOrders({ answers: all, ...given }) } : 'answers of several prompts';
+      },
+      test(seen) {
+        const all = seen.flatMap(({ value }) => value.orders).filter(({ choices }) => choices > 0);
+        const kinds = new Map(all.map((one) => [`${one.reward} ${one.order} ${one.reading}`, one]));
+        const found = [...kinds].flatMap(([kind, one]) => {
+          const own = all.filter(({ reward, order, reading }) => `${reward} ${order} ${reading}` === kind);
+          const isSo =
+            own.every(({ fits }) => fits) && 2 * own.filter(({ isOff }) => isOff).length > own.length;
+          return isSo && sum(own.map(({ choices }) => choices)) > RARE ? [one] : [];
+        });
+        const measured = { records: seen.length, ...paidBy(found[0]) };
+        return found.length > 0 ? warn(measured, found.map(evidenceOf)) : pass(measured);
+      },
+      says: payOthers,
     }),
     stepCheck({
       code: 'B21.cycled',
@@ -310,3 +303,8 @@ function chanceOf(column: Float64Array, period: number): number {
   }
   return chance;
 }
+
+const paidBy = (one: AnswerOrder | undefined) =>
+  one && { reward: one.reward, order: one.order, reading: one.reading };
+
+const evidenceOf = ({ reward, order }: AnswerOrder): Evidence => ({ text: reward, values: { order } });

@@ -117,6 +117,38 @@ export const b38: Fault = {
         say`The reference agrees with the sampler (${m.referenceGap} nat per token); the policy with the same weights does not (${m.policyGap}). The policy is scored differently; dropout in training mode has that effect.`,
     }),
     stepCheck({
+      code: 'B38.old',
+      title: 'Before the first update the old log-probs are the policy’s',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 4,
+      threshold:
+        'mean |policy − old| at the first update within the tolerance of the precision, where the trainer computed the old log-probs: they are not the sampler’s',
+      sources: ['huggingface/trl#3500'],
+      why: 'Both are of the same weights, so that only the way of scoring can differ.',
+      remedy:
+        'Score old and new log-probs alike: the same mode (dropout off), precision, temperature, mask, positions and ids. Look for what leaves the model in training mode, such as an evaluation.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B54', 'B55'],
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'oldLogprobs'],
+      test({ firstPolicyLogprobs, oldLogprobs }, record) {
+        const sampler = inputs.samplerLogprobs.from(record);
+        const drawn = inputs.sampledLogprobs.from(record);
+        const copied = [sampler, drawn].some((rows) => rows && areEqual(rows, oldLogprobs));
+        if (copied) return notApplicable('old log-probs that are not the sampler’s');
+        const gap = compareFirst(record, firstPolicyLogprobs, oldLogprobs);
+        if (gap.tokens === 0) return notApplicable('tokens scored by both');
+        const measured = { mean: gap.mean, max: gap.max };
+        return gap.mean <= toleranceOf(record).mean
+          ? pass(measured)
+          : fail(measured, [placeOf(record, gap.worst)]);
+      },
+      says: (m) =>
+        say`Before the first update old and new log-probs differ by ${m.mean} nat per token, ${m.max} at most, though both are of the same weights: one of them was scored otherwise, as with dropout.`,
+    }),
+    stepCheck({
       code: 'B38.reference',
       title: 'A reference with the policy’s weights scores as the policy does',
       stage: 'logprob',
@@ -316,6 +348,12 @@ export const b38: Fault = {
     }),
   ],
 };
+
+/** Whether two sets of rows are copies of each other. */
+const areEqual = (some: readonly Float32Array[], others: readonly Float32Array[]): boolean =>
+  some.every(
+    (row, b) => row.length === others[b]?.length && row.every((value, t) => value === others[b]![t]),
+  );
 
 function firstKl(log: LogView): Evidence {
   const kl = log.column('kl');

@@ -57,7 +57,8 @@ export const b48: Fault = {
       proofs: ['native'],
       needs: ['updates', 'referenceLogprobs', 'declared'],
       test({ updates, declared: { kl = {} } }, record) {
-        const { estimator, biasCorrected } = kl;
+        const { estimator, biasCorrected, place } = kl;
+        if (place === 'reward') return notApplicable('a KL in the loss: one in the reward is judged by B49');
         if (estimator === 'full')
           return notApplicable('an estimate from log-probs: the full KL is over the vocabulary');
         const names = Object.keys(ESTIMATES);

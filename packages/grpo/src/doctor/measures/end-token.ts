@@ -40,3 +40,17 @@ export function endsTrained<K extends Measurements>(
   const measured = { ...known, ended: ended.length, left: left.length };
   return left.length > 0 ? fail(measured, left) : pass(measured);
 }
+
+/**
+ * Where the padding begins that follows an end token of the model up to the end of the row: a batch that was not cut at
+ * the ends of its completions. Undefined where none does.
+ */
+export function paddingFrom(
+  row: Int32Array,
+  endIds: readonly number[],
+  padId: number | undefined,
+): number | undefined {
+  const end = row.findIndex((id) => endIds.includes(id));
+  if (end < 0 || end + 1 >= row.length || padId === undefined) return undefined;
+  return row.subarray(end + 1).every((id) => id === padId) ? end + 1 : undefined;
+}

@@ -11,11 +11,21 @@ export const goldIn = (answer: string): string =>
 
 /** Returns whether a text ends in the answer: as its last number, or as its last words. */
 export function endsIn(text: string, answer: string): boolean {
-  const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');
-  if (/^-?[\d.,]+$/.test(answer))
-    return plain(text.match(/-?\d[\d,]*(\.\d+)?/g)?.at(-1) ?? '') === plain(answer);
+  if (isNumber(answer)) return plain(numbersIn(text).at(-1) ?? '') === plain(answer);
   const words = (part: string) => part.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const gold = words(answer);
   const last = words(text.replace(/(<[^<>]*>\s*)+$/, '')).slice(-gold.length);
   return gold.length > 0 && gold.join(' ') === last.join(' ');
 }
+
+/** Returns whether a text has the answer anywhere: as one of its numbers, or as a part of it. */
+export const contains = (text: string, answer: string): boolean =>
+  isNumber(answer)
+    ? numbersIn(text).some((number) => plain(number) === plain(answer))
+    : answer !== '' && text.includes(answer);
+
+const isNumber = (answer: string) => /^-?[\d.,]+$/.test(answer);
+
+const numbersIn = (text: string): readonly string[] => text.match(/-?\d[\d,]*(\.\d+)?/g) ?? [];
+
+const plain = (number: string) => number.replace(/[\s,$]|\.$/g, '');

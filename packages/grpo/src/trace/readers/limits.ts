@@ -6,7 +6,7 @@ export function limits({ records, series, runs, isGrpo }: Reading): string[] {
   if (records) {
     return series
       ? []
-      : ['Step records without a log: single steps are judged, trends over the run are not.'];
+      : ['Step records without a log: single steps are judged, and trends of what they hold.'];
   }
   return [
     'A log of metrics alone: trends and contradictions are judged; tokens, masks, log-probs and single rewards are not. Step records would show them.',
