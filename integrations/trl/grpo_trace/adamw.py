@@ -10,8 +10,8 @@ import transformers
 from .declared import is_sharded
 from .sampled import sample_of, trained
 
-# Roundings of an element's update and of its moments.
-ROUNDINGS = 32
+# Roundings of an element's update and of its moments: measured at most 37.
+ROUNDINGS = 256
 HANDLED = ("adamw_torch", "adamw_torch_fused")
 
 

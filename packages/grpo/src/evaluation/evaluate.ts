@@ -44,7 +44,7 @@ export interface EvalResult {
 }
 
 /** First key of evaluation's random streams; training's is the step, never negative. */
-const EVAL_STREAM = -1;
+export const EVAL_STREAM = -1;
 
 const EXAMPLES = 3;
 

@@ -11,7 +11,7 @@ import { readTokenizerFiles } from '../text/tokenizer-files.js';
 import { type Architecture, architectureOf } from './architectures.js';
 import { type ExportType, FILE_TYPES } from './export-types.js';
 import { frequencyTensors } from './frequency-tensors.js';
-import { ggufTensors } from './gguf-tensors.js';
+import { ggufTensors, type TensorSource } from './gguf-tensors.js';
 import { tokenizerMetadata } from './gguf-tokenizer.js';
 import { contextLength, shapeMetadata } from './shape-metadata.js';
 
@@ -29,13 +29,14 @@ export interface ExportReport {
  * tensor at a time is in memory. The file appears whole or not at all.
  *
  * @param options.type - `bf16` where the weights are bfloat16 and else `f16`, when left out
+ * @param options.summed - sees each weight that an adapter was added to; where it throws, no file is left
  * @throws UserError: llama.cpp would compute something else, or give other ids; a weight is NaN, or too large for the type.
  * FileError, FormatError for the files
  */
 export function exportGguf(
   model: UnloadedModel,
   path: string,
-  options: { type?: ExportType | undefined; watch?: Watch | undefined } = {},
+  options: { type?: ExportType | undefined; watch?: Watch | undefined; summed?: TensorSource['summed'] } = {},
 ): ExportReport {
   const { dir, folder, endIds } = model;
   const { config, configFile, tokenizer, template } = folder;
@@ -61,7 +62,7 @@ export function exportGguf(
   ]);
   const tensors = [
     ...frequencyTensors(folder),
-    ...ggufTensors({ config, weights, lora: model.lora, architecture, type }),
+    ...ggufTensors({ config, weights, lora: model.lora, architecture, type, summed: options.summed }),
   ];
   const bytes = writeGguf(path, metadata, tensors, options.watch);
   return { type, bytes, notes: [...lengthNotes(config, architecture), ...text.notes] };

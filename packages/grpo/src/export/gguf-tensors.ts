@@ -19,6 +19,8 @@ export interface TensorSource {
   lora: UnloadedModel['lora'];
   architecture: Architecture;
   type: ExportType;
+  /** Sees each weight that an adapter was added to, float32, as a model folder has it. */
+  summed?: ((name: string, sum: Tensor) => void) | undefined;
 }
 
 const MATRIX_TYPES = { f32: 'F32', f16: 'F16', bf16: 'BF16', q8_0: 'Q8_0' } as const;
@@ -36,7 +38,7 @@ export function ggufTensors(source: TensorSource): GgufTensor[] {
     const stored = isMatrix ? matrixType(type, shape[1]!) : 'F32';
     const data = () =>
       tidy(() => {
-        const values = adapted(source, name, stem);
+        const values = adapted(source, name, stem, spec.transposed);
         const offset = spec.role === 'norm' && config.normOffset !== 0;
         const moved = offset ? values.to('float32').add(config.normOffset) : values;
         const heads = turned.get(stem);
@@ -53,10 +55,18 @@ const matrixType = (type: ExportType, row: number): GgufTensorType =>
   type === 'q8_0' && row % Q8_BLOCK !== 0 ? 'F16' : MATRIX_TYPES[type];
 
 /** A parameter, with its adapter added in float32. */
-function adapted({ weights, lora }: TensorSource, name: string, stem: string): Tensor {
+function adapted(
+  { weights, lora, summed }: TensorSource,
+  name: string,
+  stem: string,
+  transposed: boolean | undefined,
+): Tensor {
   const stored = weights.read(name);
   const adapter = name.endsWith('.weight') ? lora?.of(stem) : undefined;
-  return adapter ? stored.to('float32').add(adapter.product()) : stored;
+  if (!adapter) return stored;
+  const sum = stored.to('float32').add(adapter.product());
+  summed?.(name, transposed ? sum.t() : sum);
+  return sum;
 }
 
 /** The projections that rotary embeddings turn, with the number of their heads. */

@@ -1,15 +1,20 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Tensor } from '@grpo/torch';
+import { compareSum } from '../../audit/folder/audit-merge.js';
+import { PlainMerge } from '../../audit/folder/plain-merge.js';
 import { UsageError, UserError } from '../../config/index.js';
 import { byteCount } from '../../errors/byte-count.js';
 import { exportGguf, exportTypes } from '../../export/index.js';
+import { modelFolder } from '../../hub/model-folder.js';
 import { openModelFolder } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import { checkpointsIn } from '../../run/folder/checkpoint.js';
 import type { CommandArguments } from '../command.js';
 import { createReporter } from '../live.js';
+import { requireSum } from '../require-sum.js';
 
-/** `grpo export`: writes a model, adapters added, as a GGUF file. */
+/** `grpo export`: writes a model, adapters added and held to a second computation, as a GGUF file. */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   const [asked, ...more] = operands;
   const file = flags.gguf as string | undefined;
@@ -27,7 +32,11 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   const base = flags.base as string | undefined;
   using reporter = createReporter({ stream: process.stderr });
   const opened = openModelFolder(base ?? model, base === undefined ? {} : { lora: { adapter: model } });
-  const written = exportGguf(opened, file, { type, watch: new Watch(reporter) });
+  const addends = opened.lora && { base: modelFolder(opened.lora.settings.base), adapter: model };
+  using plain = addends && new PlainMerge(addends);
+  const summed = (name: string, sum: Tensor) => requireSum(file, addends!, compareSum(plain!, name, sum));
+  const watch = new Watch(reporter);
+  const written = exportGguf(opened, file, { type, watch, ...(plain && { summed }) });
   opened.lora?.dispose();
   reporter.close();
   for (const note of written.notes) process.stderr.write(`Note: ${note}\n`);

@@ -6,6 +6,7 @@ import { loadModel, mergeLora, saveModel } from '../../models/index.js';
 import { Watch } from '../../progress/watch.js';
 import type { CommandArguments } from '../command.js';
 import { createReporter } from '../live.js';
+import { requireSum } from '../require-sum.js';
 
 const DTYPES = ['float32', 'bfloat16'] as const;
 
@@ -37,17 +38,10 @@ export async function run({ flags, operands }: CommandArguments): Promise<number
   if (!model.decoder.lora) throw new UserError(`${adapter} is a model, not an adapter: nothing to merge`);
   const { decoder } = model;
   saveModel({ ...model, decoder: mergeLora(decoder) }, output, watch);
-  const sum = { base: modelFolder(decoder.lora!.settings.base), adapter, merged: output };
-  const { tensor, found, plain, deviation, bound, compared } = auditMerge(sum, watch);
+  const sum = { base: modelFolder(decoder.lora!.settings.base), adapter };
+  const worst = auditMerge({ ...sum, merged: output }, watch);
   reporter.close();
-  if (!(deviation <= bound)) {
-    throw new UserError(
-      `${output} is not the sum of ${sum.base} and ${adapter}: an element of ${tensor} is ${found}, and a second computation has ${plain}`,
-      {
-        hint: `They lie ${deviation} apart, the worst of ${compared} elements; rounding explains ${bound}. Do not use that folder: the fault is ours, or the disk's.`,
-      },
-    );
-  }
+  requireSum(output, sum, worst);
   process.stdout.write(
     `Model: ${output} (${decoder.lora!.settings.base} with ${adapter}, ${decoder.dtype})\n`,
   );

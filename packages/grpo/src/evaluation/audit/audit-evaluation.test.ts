@@ -68,6 +68,8 @@ async function broken({
 
 const behind = expect.stringMatching(/distance in nats of .* from the likeliest$/);
 
+const DRAW = 'random number of a draw at the declared temperature of evaluations';
+
 describe('the audit of an evaluation', () => {
   it('finds nothing in one that holds, and compares everything', async () => {
     const { audit, apart } = await broken();
@@ -80,6 +82,8 @@ describe('the audit of an evaluation', () => {
       'text of a greedy completion',
       ...Array<string>(4).fill('distance in nats of a greedy token of held-out problem n from the likeliest'),
       'root mean square distance in nats of greedy tokens from the likeliest',
+      DRAW,
+      `root mean square error of the ${DRAW}`,
       'grade of a greedy completion by isCorrect',
       'reward own, graded again',
       'accuracy of the greedy completions',
@@ -122,6 +126,26 @@ describe('the audit of an evaluation', () => {
     expect((await broken({ evalOptions: { ...options, sample: sampled } })).quantities).toContainEqual(
       behind,
     );
+  });
+
+  it.each([
+    ['at another temperature', (temperature: number) => 0.5 * temperature, 0],
+    ['from other random numbers', (temperature: number) => temperature, 1],
+  ])('tells sampled completions that are drawn %s', async (_, change, moved) => {
+    const other: typeof sample = (own, requests, ...rest) =>
+      sample(
+        own,
+        requests.map((one) => ({
+          ...one,
+          keys: [one.keys[0]!, one.keys[1]! + moved],
+          temperatures: one.temperatures!.map(change),
+        })),
+        ...rest,
+      );
+    expect((await broken({ evalOptions: { ...options, sample: other } })).quantities).toEqual([
+      DRAW,
+      `root mean square error of the ${DRAW}`,
+    ]);
   });
 
   it('tells greedy completions of other weights', async () => {
