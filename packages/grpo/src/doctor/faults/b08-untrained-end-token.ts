@@ -1,6 +1,7 @@
 import { logCheck, stepCheck } from '../check.js';
 import { companionsOf, movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
+import { inputs } from '../inputs.js';
 import { endsTrained } from '../measures/end-token.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
@@ -53,6 +54,45 @@ export const b08: Fault = {
       },
       says: (m) =>
         say`${m.left} of the ${m.ended} completions that ended are trained without their end token: the model forgets how to stop.`,
+    }),
+    stepCheck({
+      code: 'B08.dropped',
+      title: 'A completion that ended has its end token',
+      stage: 'tokens',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold:
+        'reported when three quarters of the completions that ended before the limit, of 4 or more, have no end token as their last; by the reason of their end, else by the declared limit. Not applicable where stop strings are declared',
+      sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185', 'pytorch/torchtune#949'],
+      why: 'A sampler of one’s own may hand over its texts, or cut the ids before the end token.',
+      remedy: 'Hand over the ids as they were sampled, the end token among them.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B16', 'B09'],
+      settles: 'The last id of one completion, as the sampler returned it.',
+      proofs: ['TRL run'],
+      needs: ['ids', 'endIds'],
+      test({ ids, endIds }, record) {
+        const { stop, rollout } = record.declared ?? {};
+        if (stop?.length) return notApplicable('completions that no stop string ended');
+        const limit = rollout?.maxNewTokens;
+        const finish = record.completions?.finish;
+        if (!finish && limit === undefined) return notApplicable('completions.finish, or a declared limit');
+        const sources = inputs.sources.from(record);
+        const ended = ids.filter(
+          (row, b) =>
+            row.length > 0 &&
+            (sources?.[b]?.at(-1) ?? 0) === 0 &&
+            (limit === undefined || row.length < limit) &&
+            (finish?.[b] ?? 'stop') === 'stop',
+        );
+        if (ended.length < 4) return notApplicable('4 completions that ended before the limit');
+        const lost = ended.filter((row) => !endIds.includes(row.at(-1)!)).length;
+        const measured = { ended: ended.length, lost };
+        return 4 * lost >= 3 * ended.length ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.lost} of the ${m.ended} completions that ended before the limit have no end token: it was taken away before training, and the model is never taught to stop.`,
     }),
     logCheck({
       code: 'B08.log',

@@ -41,6 +41,35 @@ export const b31: Fault = {
       says: () =>
         'The advantages fit groups of every n-th completion, not groups of one prompt: completions are compared with completions of other prompts.',
     }),
+    stepCheck({
+      code: 'B31.size',
+      title: 'A group has the declared number of completions',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 1,
+      rank: 5,
+      threshold:
+        'reported when every prompt has one completion, where groups of more are declared and there are completions for two groups or more',
+      sources: ['huggingface/trl#3181', 'huggingface/trl#3098'],
+      why: 'A trainer that takes each G completions in a row for a group compares answers to different questions. A sampler of the data that does not repeat each row brings this about.',
+      remedy:
+        'Look at what repeats the prompts: each must be there as often as a group has completions, one after another.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B21', 'B30', 'B33', 'B34'],
+      settles: 'The prompts of one group of completions, printed where the advantages are computed.',
+      proofs: ['TRL run'],
+      needs: ['promptOf', 'groupSize'],
+      test({ promptOf, groupSize }) {
+        const groups = groupsOf(promptOf);
+        const measured = { completions: promptOf.length, prompts: groups.length, group: groupSize };
+        const isSingle = groups.every(({ length }) => length === 1);
+        return groupSize > 1 && promptOf.length >= 2 * groupSize && isSingle
+          ? warn(measured)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The ${m.completions} completions are of ${m.prompts} different prompts, where groups of ${m.group} are declared: answers to different questions are compared with each other.`,
+    }),
     logCheck({
       code: 'B31.log',
       title: 'Groups of equal rewards narrow the advantages',

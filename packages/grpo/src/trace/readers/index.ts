@@ -11,6 +11,7 @@ import { readFolderOfRuns } from './folder-of-runs.js';
 import { isHtml, readHtmlTables } from './html-tables.js';
 import { isJsonDocument, readJsonLog } from './json-log.js';
 import { limits } from './limits.js';
+import { withLogBeside } from './log-beside.js';
 import { isNotebook, readNotebook } from './notebook.js';
 import { type Place, placeOf } from './place.js';
 import type { Reading } from './reading.js';
@@ -39,7 +40,11 @@ interface Reader {
 /** In the order in which they are asked. */
 const readers: readonly Reader[] = [
   { kind: RUN_FOLDER, recognises: isRunFolder, read: readRunFolder },
-  { kind: 'step records', recognises: (place) => stepFolders(place).length > 0, read: readStepFolders },
+  {
+    kind: 'step records',
+    recognises: (place) => stepFolders(place).length > 0,
+    read: (place) => withLogBeside(place, readStepFolders(place), (file) => readerOf(file)!.read(file)),
+  },
   { kind: 'output folder of TRL or transformers', recognises: isTrlFolder, read: readTrlFolder },
   { kind: 'metrics, one JSON file per step', recognises: isStepLogs, read: readStepLogs },
   { kind: 'run of W&B', recognises: isWandb, read: readWandb },
