@@ -6,6 +6,7 @@
         s.rewards({"right": rewards})
         s.advantages(advantages)
         s.scored(loss_mask, reference=reference_logprobs)
+        s.audit(policy, reference=reference)
         s.update(loss, policy_logprobs, grad_norm=norm, learning_rate=rate)
 
 Tensors are padded as the loop has them, on any device, with a mask that is 1 where a token is one of the row; packing is
@@ -18,12 +19,20 @@ from __future__ import annotations
 import json
 import math
 import os
+import unicodedata
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from safetensors.torch import save
 
 VERSION = 3
+# Completions that an audit computes again.
+AUDITED = 4
+# Elements of each weight that are compared.
+SAMPLED_ELEMENTS = 4096
+# What the audit before left of the policy, and its step.
+_left: tuple[int, dict] = (0, {})
 
 
 class RecordError(ValueError):
@@ -48,6 +57,9 @@ class step:
             "updates": [],
         }
         self._tokenizer = tokenizer
+        self._comparisons: list[dict] = []
+        self._audited: dict[int, dict] = {}
+        self._policy = self._before = None
         self._arrays: dict[str, torch.Tensor] = {}
         self._mask: torch.Tensor | None = None
 
@@ -71,6 +83,13 @@ class step:
         self._texts("prompts.answers", answers)
         self._pack("prompts.ids", rows_of_ids, torch.int32)
         self._lengths("prompts.lengths", rows_of_ids)
+        if texts is not None and self._tokenizer is not None:
+            special = getattr(self._tokenizer, "all_special_tokens", [])
+            spelt = [self._tokenizer.decode(row.tolist(), skip_special_tokens=False) for row in rows_of_ids]
+            self._compare("prompt", "text that the ids of a prompt spell", [
+                {"found": own, "plain": text, "deviation": float(_lacks(text, own, special)), "bound": 0.0, "prompt": p}
+                for p, (own, text) in enumerate(zip(spelt, texts))
+            ])  # fmt: skip
 
     def completions(self, ids, mask, *, prompt=None, texts=None, sampled_texts=None, finish=None, logprobs=None,
                     drawn_logprobs=None):  # fmt: skip
@@ -135,6 +154,82 @@ class step:
         """`checksum` of both models, the policy's before the update. On the first step they tell another reference from one
         that is scored otherwise."""
         self._record["probes"] = {"checksums": {"policy": policy, "reference": reference}}
+
+    def audit(self, policy, *, reference=None, sampler=None, forward=None):
+        """
+        Computes some completions again, each alone: without padding, dropout or gradients. Call it after `scored`, before the
+        first update. Its log-probs are held to those of the sampler, the old policy, the policy of the first update and the
+        reference; the policy's weights to those that the step before left, and to the sampler's, where that is a model of
+        its own; at the end of the block, how much of the weights changed.
+
+        forward: gives the logits [1, L, V] of a model for ids [1, L]; model(input_ids=ids).logits when not given
+        """
+        declared = (self._record["declared"] or {}).get("rollout", {})
+        temperature = declared.get("temperature", 1.0) or 1.0
+        prompt_of = self._arrays["completions.prompt"].tolist()
+        prompts = self._arrays["prompts.ids"].split(self._arrays["prompts.lengths"].tolist())
+        rows = self._arrays["completions.ids"].split(self._arrays["completions.lengths"].tolist())
+        # Of short prompts first: they are the ones that are padded.
+        order = sorted(range(len(rows)), key=lambda b: (len(prompts[prompt_of[b]]), -len(rows[b])))
+        chosen = sorted({*order[: AUDITED - 1], order[-1]})
+        for name, model in (("policy", policy), ("reference", reference)):
+            if model is not None:
+                with _evaluating(model), torch.no_grad():
+                    for b in chosen:
+                        own = _score(model, prompts[prompt_of[b]], rows[b], temperature, forward)
+                        self._audited.setdefault(b, {})[name] = own
+        self._policy, self._before = policy, _samples(policy)
+        step, left = _left
+        if step == self._record["step"] - 1:
+            self._compare("weights", "weight that the step before left", _apart(self._before, left))
+        if sampler is not None:
+            self._compare("weights", "weight of the sampler", _apart(_samples(sampler), self._before))
+
+    def _finish_audit(self) -> None:
+        """Compares what the loop gave with what was computed again."""
+        global _left
+        lengths = self._arrays["completions.lengths"].tolist()
+        rollout = (self._record["declared"] or {}).get("rollout", {})
+        truncates = rollout.get("topK", 0) or rollout.get("topP", 1) < 1 or rollout.get("minP", 0)
+        quantities = [("completion", "log-prob of the sampler", "completions.samplerLogprobs", "policy")]
+        if not (truncates and rollout.get("keepSupport")):
+            quantities += [
+                ("old log-probs", "old log-prob", "scored.oldLogprobs", "policy"),
+                ("old log-probs", "log-prob of the policy", "updates.0.policyLogprobs", "policy"),
+                ("old log-probs", "log-prob of the reference", "scored.referenceLogprobs", "reference"),
+            ]
+        members = self._arrays.get("updates.0.completions", torch.arange(len(lengths))).tolist()
+        masks = self._arrays.get("scored.mask")
+        masks = masks.split(lengths) if masks is not None else [torch.ones(n) for n in lengths]
+        for hand_over, quantity, name, model in quantities:
+            if name not in self._arrays:
+                continue
+            order = members if name.startswith("updates") else range(len(lengths))
+            rows = dict(zip(order, self._arrays[name].split([lengths[b] for b in order])))
+            self._compare(hand_over, quantity, [
+                {"found": float(found), "plain": float(plain), "bound": one[model][1], "completion": b, "token": t}
+                for b, one in self._audited.items() if b in rows and model in one
+                for t, (found, plain, trained) in enumerate(zip(rows[b], one[model][0], masks[b]))
+                if trained or hand_over == "completion"
+            ])  # fmt: skip
+        after = _samples(self._policy)
+        _left = self._record["step"], after
+        updates = self._record["updates"]
+        sizes = {name: p.numel() for name, p in self._policy.named_parameters() if name in after}
+        changed = sum(sizes[name] * (after[name] != self._before[name]).float().mean().item() for name in after)
+        # Of several updates none changed more than all of them.
+        if all(update.get("learningRate") != 0 for update in updates):
+            for update in updates:
+                update.setdefault("changedShare", changed / max(1, sum(sizes.values())))
+
+    def _compare(self, hand_over: str, quantity: str, pairs: list[dict]) -> None:
+        """Keeps the pair that lies furthest apart, measured by its bound."""
+        for pair in pairs:
+            if "deviation" not in pair:
+                pair["deviation"] = abs(pair["found"] - pair["plain"]) if pair["found"] != pair["plain"] else 0.0
+        if pairs:
+            worst = max(pairs, key=lambda one: _in_bounds(one["deviation"], one["bound"]))
+            self._comparisons.append({"handOver": hand_over, "quantity": quantity, "compared": len(pairs), **worst})
 
     def _scored_prompts(self, rows) -> None:
         """One for each prompt: the first that was scored with other ids than were sampled from, else its first row."""
@@ -222,6 +317,11 @@ class step:
 
     def _write(self) -> None:
         """The JSON comes last and at once: a record is whole where it is there."""
+        if self._policy is not None:
+            self._finish_audit()
+        if self._comparisons:
+            own = {"completions": sorted(self._audited), "comparisons": self._comparisons, "missing": []}
+            self._record["audit"] = own
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "step.safetensors").write_bytes(save({k: v for k, v in self._arrays.items() if v.numel() > 0 or k.endswith(".bytes")}))
         unfinished = self.folder / "step.json.tmp"
@@ -232,6 +332,65 @@ class step:
 def checksum(model: torch.nn.Module) -> float:
     """Sum of all weights: equal weights have equal sums."""
     return sum(p.detach().double().sum().item() for p in model.parameters())
+
+
+def _lacks(text: str, spelt: str, special: list[str]) -> bool:
+    """Whether ids spell a part of a text only, or leave out its white space."""
+    for part in special:
+        text, spelt = text.replace(part, ""), spelt.replace(part, "")
+    asked, found = ("".join(unicodedata.normalize("NFKC", one).lower().split()) for one in (text, spelt))
+    if asked == found:
+        return 2 * sum(map(str.isspace, spelt.strip())) < sum(map(str.isspace, text.strip()))
+    return bool(found) and asked not in found and (asked.startswith(found) or asked.endswith(found))
+
+
+def _score(model, prompt, ids, temperature: float, forward) -> tuple[list[float], float]:
+    """Log-probs of a completion behind its prompt, and how far rounding may put each of them off."""
+    first = next(model.parameters())
+    whole = torch.cat([prompt, ids]).long()[None].to(first.device)
+    logits = forward(whole) if forward else model(input_ids=whole).logits
+    logits = logits[0, len(prompt) - 1 : -1].float() / temperature
+    every = logits.log_softmax(-1)
+    layers = getattr(getattr(model, "config", None), "num_hidden_layers", None) or 1
+    eps = torch.finfo(first.dtype).eps
+    # Roundings through all layers add up like a random walk; half precision is summed in float32.
+    bound = (64 if eps < 1e-6 else 1) * eps * layers**0.5 * float(logits.abs().max() if len(ids) else 0)
+    return every.gather(1, whole[0, len(prompt) :, None])[:, 0].tolist(), bound
+
+
+@contextmanager
+def _evaluating(model):
+    """Without dropout, and afterwards every module in the mode that it was in."""
+    training = [module for module in model.modules() if module.training]
+    for module in training:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def _samples(model) -> dict[str, torch.Tensor]:
+    """A copy of some elements of each trained weight, of an odd stride so as not to stay in one column."""
+    named = [(name, p.detach().reshape(-1)) for name, p in model.named_parameters() if p.numel() > 0]
+    return {name: p[:: (p.numel() // SAMPLED_ELEMENTS) | 1].float().cpu().clone() for name, p in named}
+
+
+def _apart(found: dict, plain: dict) -> list[dict]:
+    """The element of each weight that differs most."""
+    pairs = []
+    for name, own in found.items():
+        if name in plain and plain[name].shape == own.shape:
+            i = int((own - plain[name]).abs().argmax())
+            pairs.append({"found": float(own[i]), "plain": float(plain[name][i]), "bound": 0.0, "tensor": name})
+    return pairs
+
+
+def _in_bounds(deviation: float, bound: float) -> float:
+    if math.isnan(deviation):
+        return math.inf
+    return deviation / bound if bound > 0 else math.inf if deviation > 0 else 0.0
 
 
 def _listed(values):

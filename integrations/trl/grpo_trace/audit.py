@@ -16,7 +16,7 @@ from .declared import declared_loss, is_sharded, precision, sampler_temperature,
 from .grading import grade_again
 from .plain import PlainRow, PlainScore, Rounding, evaluating, rounding_of, score
 from .rollout import Rollout
-from .sampled import trained
+from .sampled import sample_of, trained
 
 # Name of the comparison that says with what sign the entropy is in the gradient.
 ENTROPY_SHARE = "share of the entropy in the gradient"
@@ -72,6 +72,16 @@ class Audit:
                     stacklevel=2,
                 )
 
+    def weights_between(self, left: dict) -> None:
+        """Compares weights as a step finds them with those that the update before left, by samples."""
+        pairs = []
+        for name, p in trained(self.trainer.model).items():
+            if name in left and p.numel() > 0:
+                own, before = sample_of(p).double(), left[name].double()
+                i = int((own - before).abs().nan_to_num(nan=math.inf).argmax())
+                pairs.append({"found": float(own[i]), "plain": float(before[i]), "bound": 0.0, "tensor": name})
+        self.compare("weights", "weight that the step before left", pairs)
+
     # ---- the first micro-batch ---------------------------------------------------------------------------------------
 
     def micro_batch(self, rollout: Rollout) -> None:
@@ -115,21 +125,13 @@ class Audit:
         if not rollout.prompt_ids or getattr(trainer, "environments", None) or getattr(trainer, "tools", None):
             self.lacks("prompt", "prompts as sampled from, without tools and environments")
             return
-        pairs = []
+        pairs, spelt = [], []
         for row in sorted({self.rows[0], self.rows[-1]}):
             prompt = rollout.data[row]["prompt"]
             if isinstance(prompt, str):
-                plain = trainer.processing_class(text=prompt)["input_ids"]
+                rendered, plain = prompt, trainer.processing_class(text=prompt)["input_ids"]
             else:
-                plain = trainer.processing_class.apply_chat_template(
-                    prompt,
-                    chat_template=getattr(trainer, "chat_template", None),
-                    add_generation_prompt=prompt[-1]["role"] != "assistant",
-                    continue_final_message=prompt[-1]["role"] == "assistant",
-                    tokenize=True,
-                    return_dict=True,
-                    **(getattr(trainer, "chat_template_kwargs", None) or {}),
-                )["input_ids"]
+                rendered, plain = self._rendered(prompt, tokenize=False), self._rendered(prompt)["input_ids"]
             plain = plain[0] if plain and isinstance(plain[0], list) else plain
             found = rollout.prompt_ids[row]
             texts = [tokenizer_of(trainer).decode(ids) for ids in (found, plain)]
@@ -142,7 +144,31 @@ class Audit:
                     "prompt": self.prompt_of[row],
                 }
             )
+            spelt.append(
+                {
+                    "found": texts[0],
+                    "plain": rendered,
+                    # What a normalizer changes is its own affair; a tokenizer of another family leaves out the space.
+                    "deviation": float(2 * sum(map(str.isspace, texts[0])) < sum(map(str.isspace, rendered.strip()))),
+                    "bound": 0.0,
+                    "prompt": self.prompt_of[row],
+                }
+            )
         self.compare("prompt", "text of the prompt's ids", pairs)
+        self.compare("prompt", "white space that the prompt's ids spell", spelt)
+
+    def _rendered(self, prompt: list, tokenize=True):
+        """A conversation by the template, as its ids or as text."""
+        trainer = self.trainer
+        return trainer.processing_class.apply_chat_template(
+            prompt,
+            chat_template=getattr(trainer, "chat_template", None),
+            add_generation_prompt=prompt[-1]["role"] != "assistant",
+            continue_final_message=prompt[-1]["role"] == "assistant",
+            tokenize=tokenize,
+            **({"return_dict": True} if tokenize else {}),
+            **(getattr(trainer, "chat_template_kwargs", None) or {}),
+        )
 
     def _rewards(self, rollout: Rollout) -> None:
         if not rollout.rewards:
@@ -183,6 +209,8 @@ class Audit:
         self.compare("advantage", "advantage", pairs)
 
     def _reference_weights(self) -> None:
+        if not self.trainer.beta:
+            return
         now, before = reference_sum(self.trainer), self.recorder.reference
         if now is None or before is None or getattr(self.trainer.args, "sync_ref_model", False):
             self.lacks("weights", "a reference of its own that stays as it is")

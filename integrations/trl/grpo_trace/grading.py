@@ -117,7 +117,7 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
                 "found": float(used[row, k]),
                 "plain": value,
                 # The trainer keeps rewards in float32.
-                "bound": torch.finfo(torch.float32).eps * abs(value),
+                "bound": 0.0 if value != value else torch.finfo(torch.float32).eps * abs(value),
                 "deviation": _distance(float(used[row, k]), value),
                 "completion": row,
                 "prompt": prompt_of[row],
@@ -182,7 +182,8 @@ def _chosen(values, seed: int) -> list[int]:
 
 
 def _agrees(a: float, b: float) -> bool:
-    return _distance(a, b) <= torch.finfo(torch.float32).eps * abs(b)
+    distance = _distance(a, b)
+    return distance == 0 or distance <= torch.finfo(torch.float32).eps * abs(b)
 
 
 def _distance(a: float, b: float) -> float:

@@ -39,6 +39,8 @@ class Recorder:
         self.optimizer_is_own = trainer.optimizer is not None
         self.schedule_is_own = trainer.lr_scheduler is not None
         self.reference = None
+        # Step that an audited update was of, and samples of the weights that it left.
+        self.left = None, {}
         self.checksums = None
         self.text_changes = None
         self.rollout = None
@@ -104,6 +106,9 @@ class Recorder:
                 self.rollout = Rollout(self.trainer.state.global_step + 1)
                 if self._audits():
                     self.rollout.audit = Audit(self)
+                    step, left = self.left
+                    if step == self.trainer.state.global_step:
+                        self.rollout.audit.weights_between(left)
         with self.timed("rollout"):
             output = original(inputs, *args, **kwargs)
         rollout = self.rollout

@@ -52,7 +52,7 @@ export const b13: Fault = {
       remedy:
         'Pass the attention mask to scoring, and position ids that begin behind the padding: cumsum(mask) − 1.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B19', 'B38', 'B39', 'B49', 'B51', 'B55'],
+      induces: ['B19', 'B38', 'B39', 'B49', 'B51', 'B55', 'H05'],
       settles: 'One completion of a short prompt, scored alone and scored in the batch.',
       proofs: ['native'],
       needs: ['promptIds', 'promptOf', 'firstPolicyLogprobs', 'comparableLogprobs'],

@@ -24,6 +24,9 @@ const WHOLE = { low: 0.85, high: 1.15 };
 /** Distance of a run's mean ratio from 1: updates push it, by their own samples, some hundredths away. */
 const RATIO_OFF = 0.05;
 
+/** Nats by which two ways to compute a log-prob may differ. */
+const ROUNDED = 1e-3;
+
 export const b19: Fault = {
   code: 'B19',
   name: 'scoring distribution',
@@ -128,7 +131,7 @@ export const b19: Fault = {
       sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
       why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
       remedy:
-        'Keep the support of each token (rollout.keepSupport=true; of vLLM --return-sampling-mask), or train with top_p 1, top_k 0; leave penalties out.',
+        'Keep the support of each token (rollout.keepSupport=true; of vLLM --return-sampling-mask), or train with top_p 1, top_k 0; leave penalties and a minimum length out.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B39'],
       settles: 'The mean of exp(plain − drawn): the share of probability that sampling kept.',
@@ -136,7 +139,7 @@ export const b19: Fault = {
       needs: ['samplerLogprobs', 'sampledLogprobs', 'declared'],
       test({ samplerLogprobs, sampledLogprobs, declared }, record) {
         if (declared.rollout?.temperature === 0) return notApplicable('a temperature above 0');
-        let [tokens, total] = [0, 0];
+        let [tokens, total, last, longest] = [0, 0, -1, 0];
         const { sizes } = record.completions?.support ?? {};
         const keeps = !hasPenalties(declared.rollout ?? {});
         for (const [b, plain] of samplerLogprobs.entries()) {
@@ -147,15 +150,18 @@ export const b19: Fault = {
             if (Number.isNaN(gap)) continue;
             tokens++;
             total += gap;
+            if (Math.abs(gap) > ROUNDED) last = Math.max(last, t);
           }
+          longest = Math.max(longest, row.length);
         }
         if (tokens === 0) return notApplicable('tokens');
         const meanGap = total / tokens;
-        const measured = { tokens, meanGap };
+        // Completions that are all short end before the minimum.
+        const measured = { tokens, meanGap, ...(last + 2 <= longest && { first: last + 1 }) };
         return Math.abs(meanGap) > 0.1 ? warn(measured) : pass(measured);
       },
       says: (m) =>
-        say`Tokens are not sampled from the distribution that is trained: the two differ by ${m.meanGap} nat per token on average.`,
+        say`Tokens are not sampled from the distribution that is trained: the two differ by ${m.meanGap} nat per token on average${m.first === undefined ? '' : say`, and only in the first ${m.first} tokens of a completion, as where a minimum length forbids the end token`}.`,
     }),
     stepCheck({
       code: 'B19.processed',

@@ -130,7 +130,7 @@ export const b38: Fault = {
       remedy:
         'Score old and new log-probs alike: the same mode (dropout off), precision, temperature, mask, positions and ids. Look for what leaves the model in training mode, such as an evaluation.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B54', 'B55'],
+      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B54', 'B55', 'H05'],
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'oldLogprobs'],
       test({ firstPolicyLogprobs, oldLogprobs }, record) {
@@ -162,7 +162,7 @@ export const b38: Fault = {
       remedy:
         'Score both with the same function: evaluation mode, the same temperature, mask, positions and ids. The weights are right.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B19', 'B39', 'B48', 'B49', 'B50', 'B51'],
+      induces: ['B19', 'B39', 'B48', 'B49', 'B50', 'B51', 'H05'],
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'probes'],
       test({ firstPolicyLogprobs, referenceLogprobs, probes }, record) {

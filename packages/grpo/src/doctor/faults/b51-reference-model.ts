@@ -1,5 +1,5 @@
 import { median } from '../../maths/quantile.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, beforeUpdates, isOfFirstStep, klOfStepOne, measuresBefore } from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
@@ -86,6 +86,50 @@ export const b51: Fault = {
       },
       says: (m) =>
         say`On the first step policy and reference differ by ${m.mean} nat per token. ${m.known ? 'Checksums of their weights differ, too: the reference is not the model that training started from.' : 'Either the reference is another model (B51), or one of the two is scored otherwise: dropout (B38), temperature (B19) or mask; checksums of both models’ weights would show which.'}`,
+    }),
+    runCheck({
+      code: 'B51.follows',
+      title: 'The reference stays where the policy began',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 3,
+      rank: 6,
+      threshold:
+        'reported when policy and reference give each token the same log-prob in all records after one whose update changed the weights, of which there are two or more; in half precision only where the weights that the forward pass reads are known to have changed',
+      sources: [],
+      why: 'Two models that agree to the bit have the same weights. Where the reference gets those of the policy after each update, the KL holds nothing.',
+      remedy:
+        'Load the reference once, and copy nothing into it; where it is meant to follow, let it follow slowly and seldom.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B43', 'B62'],
+      settles: 'A checksum of the reference’s weights in two steps.',
+      proofs: ['TRL run'],
+      needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'updates'],
+      see({ firstPolicyLogprobs, referenceLogprobs, updates }, record) {
+        const { max, tokens } = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
+        if (tokens === 0) return 'tokens scored by both';
+        const moved = updates.some(
+          ({ gradNorm = 0, learningRate = 0, changedShare, changedWeightShare }) =>
+            gradNorm * learningRate > 0 &&
+            (isFull(record) ? changedShare !== 0 : (changedWeightShare ?? 0) > 0.01),
+        );
+        return { isSame: max === 0, moved };
+      },
+      test(seen) {
+        const first = seen.findIndex(({ value }) => value.moved);
+        const later = first < 0 ? [] : seen.slice(first + 1);
+        if (later.length < 2)
+          return notApplicable('records of two steps after an update that changed the weights');
+        const measured = { records: later.length, from: later[0]!.step };
+        return later.every(({ value }) => value.isSame)
+          ? warn(
+              measured,
+              later.map(({ step }) => ({ step })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Policy and reference are the same in all ${m.records} recorded steps from step ${m.from} on, though updates changed the policy: the reference gets the policy’s weights, and the KL holds nothing.`,
     }),
     logCheck({
       code: 'B51.log',
