@@ -141,6 +141,7 @@ describe('the order of findings', () => {
       delete record.probes!.checksums;
       delete record.completions!.samplerLogprobs;
       delete record.completions!.sampledLogprobs;
+      delete record.scored!.oldLogprobs;
       off(0.5)(record);
     });
     expect(findings[0]).toMatchObject({ code: 'B38.dropout', severity: 'warn' });

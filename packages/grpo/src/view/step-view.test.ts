@@ -107,7 +107,7 @@ describe('the view of a record of TRL', () => {
     };
     const lacks = lacksIn(record!);
     expect(lacks.get('log')!.checks).toBe(registry.filter(({ scope }) => scope === 'log').length);
-    expect(lacks.get('scored')).toEqual({ of: 'scored', checks: 1, reasons: ['scored.oldLogprobs'] });
+    expect(lacks.get('scored')).toEqual({ of: 'scored', checks: 2, reasons: ['scored.oldLogprobs'] });
     expect([...lacks.keys()].at(-1)).toBe('case');
     expect(lacks.get('case')!.reasons).toContain('a group of equal rewards');
     const { probes: _, ...unprobed } = record!;

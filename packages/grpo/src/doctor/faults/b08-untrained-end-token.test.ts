@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { cutScored, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { lastToken, setMask } from '../plants.test.helper.js';
+import { all, declare, lastToken, setMask } from '../plants.test.helper.js';
 import { PAD } from '../rich-record.test.helper.js';
 
 /** A long completion that the token closed. */
@@ -68,5 +68,27 @@ testLogCheck('B08.log', [
     name: 'a tenth more',
     metrics: { [cut]: times(60, (i) => (i > 30 ? 0.15 : 0.05) + 0.02 * (i % 2)) },
     verdict: 'pass',
+  },
+]);
+
+/** Takes the end tokens away, and puts another in their places. */
+const dropped = ({ completions }: StepRecord) => {
+  completions!.ids = completions!.ids!.map((id) => (id === 48 || id === 49 ? 7 : id));
+};
+
+testStepCheck('B08.dropped', [
+  { name: 'no completion has its end token', into: { bonus: true }, plant: dropped, verdict: 'warn' },
+  { name: 'where stop strings end them', plant: dropped, verdict: 'not applicable' },
+  {
+    name: 'all are as long as the limit',
+    into: { bonus: true },
+    plant: all(dropped, declare({ rollout: { maxNewTokens: 3 } })),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'all are cut',
+    into: { bonus: true },
+    plant: all(dropped, ({ completions }) => completions!.finish!.fill('length')),
+    verdict: 'not applicable',
   },
 ]);

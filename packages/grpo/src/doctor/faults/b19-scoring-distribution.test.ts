@@ -202,3 +202,19 @@ testLogCheck('B19.ratio', [
     verdict: 'pass',
   },
 ]);
+
+testStepCheck('B19.truncation', [
+  {
+    name: 'ends that are forbidden at first',
+    plant: (record) => {
+      const { completions } = record;
+      completions!.sampledLogprobs = completions!.sampledLogprobs!.slice();
+      for (const [b, length] of completions!.lengths!.entries()) {
+        const start = startOf(record, b);
+        for (let t = start; t < start + Math.min(2, length); t++) completions!.sampledLogprobs![t]! += 3;
+      }
+    },
+    verdict: 'warn',
+    measured: { first: 2 },
+  },
+]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { AGAIN } from '../../trace/index.js';
 import { outcomeOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { onRows, penalized } from '../plants.test.helper.js';
+import { judgeRun, onRows, penalized } from '../plants.test.helper.js';
 import { richRecord } from '../rich-record.test.helper.js';
 
 const parts = { 'rewards/right/mean': times(5, 0.5), 'rewards/form/mean': times(5, 0.8) };
@@ -176,4 +176,39 @@ it('needs B21.answers to pay what it says, not only to be off by few of many', (
   expect(outcomeOf('B21.answers', record([0, 8]))).toMatchObject({ verdict: 'warn' });
   expect(outcomeOf('B21.answers', record([0]))).toMatchObject({ verdict: 'pass' });
   expect(outcomeOf('B21.answers', record([0, 8, 20]))).toMatchObject({ verdict: 'pass' });
+});
+
+it('B21.orders adds up steps that show too little by themselves', () => {
+  const [P, G] = [4, 6];
+  const prompt = Int32Array.from({ length: P * G }, (_, b) => Math.floor(b / G));
+  const answerOf = (step: number, p: number) => `${100 * step + 7 * p}`;
+  /** Completions 1, 8 and 15 hold the answer of the prompt that their turn names, 5 and 11 that of their own. */
+  const texts = (step: number) =>
+    Array.from(prompt, (p, b) => {
+      const named = [1, 8, 15].includes(b) ? b % P : [5, 11].includes(b) ? p : undefined;
+      return named === undefined ? 'no idea' : `it is ${answerOf(step, named)} or 3`;
+    });
+  const record = (step: number, isPaid: (b: number) => boolean): StepRecord => ({
+    ...richRecord({ step }),
+    prompts: { answers: Array.from({ length: P }, (_, p) => answerOf(step, p)) },
+    completions: { prompt, texts: texts(step) },
+    rewards: { names: ['hit'], weights: [1], values: Float64Array.from(prompt, (_, b) => Number(isPaid(b))) },
+  });
+  const steps = (count: number, isPaid: (b: number, step: number) => boolean) =>
+    Array.from({ length: count }, (_, i) => record(i + 1, (b) => isPaid(b, i)));
+  const inTurn = (b: number) => [1, 8, 15].includes(b);
+  expect(outcomeOf('B21.answers', record(1, inTurn))).toMatchObject({ verdict: 'pass' });
+  expect(judgeRun('B21.orders', steps(4, inTurn))).toMatchObject({
+    severity: 'warn',
+    measured: { order: 'taken in turn', reading: 'contain' },
+  });
+  // One step that pays otherwise is enough.
+  const but = (b: number, step: number) => (step === 2 ? [5, 11].includes(b) : inTurn(b));
+  expect(judgeRun('B21.orders', steps(4, but))).toMatchObject({ verdict: 'pass' });
+  expect(
+    judgeRun(
+      'B21.orders',
+      steps(4, (b) => [5, 11].includes(b)),
+    ),
+  ).toMatchObject({ verdict: 'pass' });
 });

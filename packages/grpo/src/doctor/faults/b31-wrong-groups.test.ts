@@ -57,3 +57,22 @@ testLogCheck('B31.log', [
     verdict: 'not applicable',
   },
 ]);
+
+testStepCheck('B31.size', [
+  {
+    name: 'a prompt of its own for each completion',
+    plant: ({ completions }) => {
+      completions!.prompt = completions!.prompt!.map((_, b) => b);
+    },
+    verdict: 'warn',
+    measured: { completions: 24, prompts: 24, group: 4 },
+  },
+  {
+    name: 'one completion for each prompt, as declared',
+    plant: (record) => {
+      record.completions!.prompt = record.completions!.prompt!.map((_, b) => b);
+      record.declared!.rollout!.group = 1;
+    },
+    verdict: 'pass',
+  },
+]);

@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, maskedGarbage, off } from '../plants.test.helper.js';
 
@@ -186,6 +187,24 @@ testLogCheck('B38.first', [
   {
     name: 'a learning rate above 0 from the start',
     metrics: { 'ratio/mean': [0.84, 0.87], learning_rate: [1e-6, 0] },
+    verdict: 'not applicable',
+  },
+]);
+
+/** Old log-probs of the trainer's own: not those of the sampler. */
+const own = (by: (token: number) => number) => (record: StepRecord) => {
+  record.scored!.oldLogprobs = record.updates![0]!.policyLogprobs!.map((value, t) => value + by(t));
+};
+
+testStepCheck('B38.old', [
+  { name: 'scored with dropout', plant: own((t) => (t % 2 ? 0.1 : -0.2)), verdict: 'fail' },
+  { name: 'rounded otherwise', plant: own((t) => (t % 2 ? 1e-6 : -1e-6)), verdict: 'pass' },
+  {
+    name: 'those of the sampler, which differ: B39',
+    plant: (record) => {
+      own((t) => (t % 2 ? 0.1 : -0.2))(record);
+      record.completions!.samplerLogprobs = record.scored!.oldLogprobs!.slice();
+    },
     verdict: 'not applicable',
   },
 ]);

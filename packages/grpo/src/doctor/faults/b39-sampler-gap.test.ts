@@ -1,5 +1,5 @@
 import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, half, maskedGarbage, off } from '../plants.test.helper.js';
+import { all, declare, half, maskedGarbage, off } from '../plants.test.helper.js';
 
 const gap = 'sampling/sampling_logp_difference/mean';
 
@@ -44,6 +44,16 @@ testStepCheck('B39.gap', [
     evidence: { completion: 12, token: 4 },
   },
   { name: 'masked completions', plant: maskedGarbage, verdict: 'pass' },
+  {
+    name: 'scored over supports that are declared, not written down',
+    plant: (record) => {
+      const { completions } = record;
+      declare({ rollout: { topK: 8, keepSupport: true } })(record);
+      completions!.sampledLogprobs = completions!.samplerLogprobs!.slice();
+      completions!.samplerLogprobs = completions!.samplerLogprobs!.map((value) => value - 0.07);
+    },
+    verdict: 'pass',
+  },
   {
     name: 'a group that an earlier policy sampled',
     plant: (record) => {

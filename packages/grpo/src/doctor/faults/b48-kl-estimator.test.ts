@@ -65,6 +65,15 @@ testStepCheck('B48.estimator', [
     plant: declare({ kl: { estimator: 'full' } }),
     verdict: 'not applicable',
   },
+  {
+    name: 'a monitor of a KL that is in the reward',
+    into: { step: 5 },
+    plant: (record) => {
+      declare({ kl: { place: 'reward' } })(record);
+      record.updates![0]!.klTerms!.fill(7);
+    },
+    verdict: 'not applicable',
+  },
 ]);
 
 testStepCheck('B48.in-loss', [

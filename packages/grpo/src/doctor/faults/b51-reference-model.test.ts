@@ -1,5 +1,8 @@
+import { expect, it } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, declare } from '../plants.test.helper.js';
+import { all, declare, facts, half, judgeRun } from '../plants.test.helper.js';
+import { richRecord } from '../rich-record.test.helper.js';
 
 testStepCheck('B51.start', [
   {
@@ -161,3 +164,35 @@ testLogCheck('B51.old', [
     verdict: 'not applicable',
   },
 ]);
+
+/** Gives the reference the policy's log-probs. */
+const copied = ({ scored, updates }: StepRecord) => {
+  scored!.referenceLogprobs = updates![0]!.policyLogprobs!.slice();
+};
+
+const stepsOf = (count: number, change: (record: StepRecord) => void) =>
+  Array.from({ length: count }, (_, i) => {
+    const record = richRecord({ step: i + 1 });
+    change(record);
+    return record;
+  });
+
+it('B51.follows warns of a reference that is the policy after updates that changed it', () => {
+  const warned = { severity: 'warn', measured: { records: 2, from: 2 } };
+  expect(judgeRun('B51.follows', stepsOf(3, copied))).toMatchObject(warned);
+  expect(
+    judgeRun(
+      'B51.follows',
+      stepsOf(3, () => {}),
+    ),
+  ).toMatchObject({ verdict: 'pass' });
+  const few = { verdict: 'not applicable' };
+  expect(judgeRun('B51.follows', stepsOf(2, copied))).toMatchObject(few);
+  const still = all(copied, ({ updates }) => {
+    for (const update of updates!) update.learningRate = 0;
+  });
+  expect(judgeRun('B51.follows', stepsOf(3, still))).toMatchObject(few);
+  expect(judgeRun('B51.follows', stepsOf(3, all(copied, half)))).toMatchObject(few);
+  const seen = all(copied, half, facts({ changedWeightShare: 0.3 }));
+  expect(judgeRun('B51.follows', stepsOf(3, seen))).toMatchObject(warned);
+});
