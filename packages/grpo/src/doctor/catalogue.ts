@@ -32,8 +32,8 @@ known to cause it. Later findings may be consequences of it, and are marked as s
 paper, or a measurement of this repository. A few faults were seen only in runs that are not public.
 
 **Proved with** says on which data a check found its fault: \`native\`, a run of our own trainer with the
-fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`log only\`, a log in the form that the faulty trainer
-writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on correct
+fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`PyTorch loop\`, one of a trainer in plain PyTorch;
+\`log only\`, a log in the form that the faulty trainer writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on correct
 records, and on correct records into which the fault was written.
 
 A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its

@@ -37,10 +37,10 @@ export type FaultCode = `${'B' | 'H'}${number}`;
 
 /**
  * Data on which a check was seen to find its fault. `native`: a run of our own trainer with the fault in it. `TRL run`: a
- * real run of TRL with the fault in it, recorded. `log only`: a log in the form of the trainer that had the fault, its
- * numbers made for the test.
+ * real run of TRL with the fault in it, recorded. `PyTorch loop`: one of a trainer in plain PyTorch. `log only`: a log in the
+ * form of the trainer that had the fault, its numbers made for the test.
  */
-export type Proof = 'native' | 'TRL run' | 'log only';
+export type Proof = 'native' | 'TRL run' | 'PyTorch loop' | 'log only';
 
 /** What a finding makes worthless. */
 export interface Consequence {

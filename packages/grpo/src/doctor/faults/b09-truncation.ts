@@ -35,7 +35,7 @@ export const b09: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B03', 'B19', 'B30'],
       settles: 'The ids of such a prompt, decoded with special tokens, beside the rendered text.',
-      proofs: ['native'],
+      proofs: [],
       needs: ['promptTexts', 'promptIds', 'pieces'],
       test({ promptTexts, promptIds, pieces }, record) {
         const spell = spelling(pieces);

@@ -57,7 +57,7 @@ export const b14: Fault = {
         'Make the mask from the first end token of each completion: 1 up to it and on it, 0 behind it. A mask of the whole width is all ones.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B16', 'B19', 'B35', 'B39', 'B46', 'B49'],
-      proofs: ['native'],
+      proofs: ['PyTorch loop'],
       needs: ['ids', 'endIds', 'padId', 'masks'],
       test({ ids, endIds, padId, masks }) {
         const padded = ids.flatMap((row, completion): Evidence[] => {

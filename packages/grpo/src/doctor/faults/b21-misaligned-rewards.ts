@@ -160,6 +160,7 @@ export const b21: Fault = {
     }),
     runCheck({
       ...PAYS_OTHERS,
+      proofs: ['PyTorch loop'],
       code: 'B21.orders',
       title: 'Over the steps, completions are graded against the answer of their own prompt',
       threshold:

@@ -27,7 +27,7 @@ export const b56: Fault = {
         'Make the iterator over the data once, before the loop, and take the next batch in each step; or add data.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'The numbers of the rows of two steps, printed by the loader.',
-      proofs: [],
+      proofs: ['PyTorch loop'],
       needs: ['promptIds'],
       see: ({ promptIds }) => ({ prompts: [...keysOf(promptIds)].sort().join('\n') }),
       test(seen) {
