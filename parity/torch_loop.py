@@ -33,6 +33,7 @@ FAULTS = {
     "no-end": "the mask leaves out the end token",
     "double-bos": "the template's BOS and the tokenizer's both begin the prompt",
     "base-reference": "the reference is not the model that the run begins with",
+    "lost-micro-batch": "gradients are zeroed between two micro-batches, so that only the second one's are left",
 }
 
 
@@ -136,10 +137,12 @@ def train(fault, out, steps=3, seed=1):
         reference.load_state_dict(policy.state_dict())
     reference.eval()
     optimizer = torch.optim.AdamW(policy.parameters(), lr=rate, weight_decay=0.0)
+    # The gradient of an entropy bonus is none that an audit knows.
+    coefficient = BONUS if fault == "entropy-sign" else 0.0
     penalties = {"presencePenalty": 2.0} if fault == "prompt-penalty" else {}
     rollout = {**penalties, "group": GROUP, "temperature": TEMPERATURE, "maxNewTokens": NEW, "topP": 1.0, "topK": 0}
     declared = {"rollout": rollout, "objective": {"loss": "dapo", "maskTruncated": False}, "advantage": {"scale": "group", "epsilon": 1e-4},
-                "kl": {"beta": BETA, "estimator": "k3"}, "entropy": {"coefficient": BONUS}, "textChanges": [],
+                "kl": {"beta": BETA, "estimator": "k3"}, "entropy": {"coefficient": coefficient}, "textChanges": [],
                 "optimizer": {"learningRate": rate, "maxGradNorm": 1.0},
                 "dtype": "bfloat16" if fault == "bf16-lost" else "float32", "masterWeights": False}  # fmt: skip
     for number in range(1, steps + 1):
@@ -167,26 +170,26 @@ def train(fault, out, steps=3, seed=1):
         ratio, distance = (logprobs - old).exp(), theirs - logprobs
         terms, kl = -ratio * advantages[:, None], distance.exp() - distance - 1
         total = mask.sum().clamp(min=1)
-        bonus = BONUS * (entropies * mask).sum() / total
-        loss = ((terms + BETA * kl) * mask).sum() / total + (bonus if fault == "entropy-sign" else -bonus)
-        optimizer.zero_grad()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
-        before, checksum = [p.detach().clone() for p in policy.parameters()], grpo_record.checksum(policy)
-        optimizer.step()
-        changed = sum((a != b).sum().item() for a, b in zip(before, policy.parameters())) / sum(p.numel() for p in before)
+        bonus = coefficient * (entropies * mask).sum() / total
+        shares = (terms + BETA * kl) * mask / total
+        loss = shares.sum() + (bonus if fault == "entropy-sign" else -bonus)
         c_ids, c_mask = padded(rows, left=False)
         with grpo_record.step(out, number, tokenizer=Words(), declared=declared, seed=seed) as s:
             s.prompts(*padded(rendered, left=True), texts=[Words().decode(own) for own in rendered])
             finish = ["stop" if END in row else "length" for row in rows]
             s.completions(c_ids, c_mask, texts=texts, finish=finish, logprobs=padded_floats(sampled),
                           drawn_logprobs=padded_floats(drawn))  # fmt: skip
-            s.checksums(checksum, grpo_record.checksum(reference))
+            s.checksums(grpo_record.checksum(policy), grpo_record.checksum(reference))
             s.rewards({"words": rewards})
             s.advantages(advantages)
             s.scored(mask, prompts=padded(scored, left=True), ids=padded(again, left=False)[0], reference=theirs)
+            s.audit(policy, reference=reference, optimizer=optimizer, forward=lambda model, ids: model(ids, torch.ones_like(ids)))
+            optimizer.zero_grad()
+            (shares[len(rows) // 2 :].sum() if fault == "lost-micro-batch" else loss).backward()
+            norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+            optimizer.step()
             s.update(loss, logprobs, entropies=entropies, policy_terms=terms, kl_terms=kl, weights=mask / total,
-                     grad_norm=norm, learning_rate=rate, changed_share=changed)  # fmt: skip
+                     grad_norm=norm, learning_rate=rate)  # fmt: skip
 
 
 def padded_floats(rows):

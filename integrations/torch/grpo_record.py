@@ -31,6 +31,10 @@ VERSION = 3
 AUDITED = 4
 # Elements of each weight that are compared.
 SAMPLED_ELEMENTS = 4096
+# Directions along which a gradient is measured, and how far the weights are moved, as a share of their own size.
+DIRECTIONS, MOVE = 4, 1e-3
+# Completions of more tokens, prompts included, are not differentiated.
+MOST_TOKENS = 16_384
 # What the audit before left of the policy, and its step.
 _left: tuple[int, dict] = (0, {})
 
@@ -59,7 +63,7 @@ class step:
         self._tokenizer = tokenizer
         self._comparisons: list[dict] = []
         self._audited: dict[int, dict] = {}
-        self._policy = self._before = None
+        self._policy = self._before = self._slopes = self._gradient = self._hook = None
         self._arrays: dict[str, torch.Tensor] = {}
         self._mask: torch.Tensor | None = None
 
@@ -67,6 +71,8 @@ class step:
         return self
 
     def __exit__(self, kind, error, trace) -> None:
+        if self._hook is not None:
+            self._hook.remove()
         if kind is None:
             self._write()
 
@@ -155,14 +161,16 @@ class step:
         that is scored otherwise."""
         self._record["probes"] = {"checksums": {"policy": policy, "reference": reference}}
 
-    def audit(self, policy, *, reference=None, sampler=None, forward=None):
+    def audit(self, policy, *, reference=None, sampler=None, optimizer=None, forward=None):
         """
         Computes some completions again, each alone: without padding, dropout or gradients. Call it after `scored`, before the
         first update. Its log-probs are held to those of the sampler, the old policy, the policy of the first update and the
         reference; the policy's weights to those that the step before left, and to the sampler's, where that is a model of
         its own; at the end of the block, how much of the weights changed.
 
-        forward: gives the logits [1, L, V] of a model for ids [1, L]; model(input_ids=ids).logits when not given
+        optimizer: then the gradient of its first step is held to the terms of the first update, along a few random directions:
+        to what the log-probs of all completions do there, which takes two forward passes each, of each completion alone; in
+        float32. It needs the advantages before, and the weights of `update`. forward: gives the logits [1, L, V] of a model for it and ids [1, L]; model(input_ids=ids).logits when not given
         """
         declared = (self._record["declared"] or {}).get("rollout", {})
         temperature = declared.get("temperature", 1.0) or 1.0
@@ -184,15 +192,69 @@ class step:
             self._compare("weights", "weight that the step before left", _apart(self._before, left))
         if sampler is not None:
             self._compare("weights", "weight of the sampler", _apart(_samples(sampler), self._before))
+        tokens = sum(len(prompts[p]) + len(row) for p, row in zip(prompt_of, rows))
+        is_plain = next(policy.parameters()).dtype == torch.float32 and not _keeps_support(declared) and not _is_distributed()
+        if optimizer is not None and is_plain and tokens <= MOST_TOKENS:
+            whole = [(prompts[p], row) for p, row in zip(prompt_of, rows)]
+            self._slopes = _slopes(policy, whole, temperature, forward, self._record["step"])
+            self._hook = optimizer.register_step_pre_hook(self._take_gradient)
+
+    def _take_gradient(self, *_) -> None:
+        """Along each direction, of what the optimizer is about to use."""
+        self._hook.remove()
+        self._gradient = [
+            sum(float((p.grad.float() * v).sum()) for p, v in pairs if p.grad is not None)
+            for pairs in (_direction(self._policy, self._record["step"], k) for k in range(DIRECTIONS))
+        ]
+
+    def _compare_gradient(self, members: list[int], masks, lengths: list[int]) -> None:
+        """Holds the gradient to that of the recorded terms at ratio 1: slope of the policy's term −A, of the KL's by its estimate."""
+        declared = self._record["declared"] or {}
+        objective, kl = declared.get("objective", {}), declared.get("kl", {})
+        components = self._record["updates"][0].get("components", [])
+        beta = kl.get("beta", 0.0) if kl.get("place") != "reward" else 0.0
+        estimator = kl.get("estimator", "k3")
+        names = ("updates.0.weights", "updates.0.policyLogprobs", *(("scored.referenceLogprobs",) if beta else ()))
+        is_known = objective.get("ratio", "token") == "token" and objective.get("loss") not in ("gspo", "sapo", "vespo")
+        has_bonus = any(one["name"] == "entropy" and one["coefficient"] for one in components)
+        has_bonus = has_bonus or declared.get("entropy", {}).get("coefficient", 0)
+        if not is_known or has_bonus or estimator not in ("k1", "k2", "k3") or kl.get("biasCorrected"):
+            return
+        if "advantages" not in self._arrays or any(name not in self._arrays for name in names):
+            return
+        sizes = [lengths[b] for b in members]
+        weights, logprobs = (self._arrays[name].split(sizes) for name in names[:2])
+        reference = self._arrays[names[2]].split(lengths) if beta else None
+        found, plain, size = self._gradient, [0.0] * DIRECTIONS, 0.0
+        for i, b in enumerate(members):
+            slope = -self._arrays["advantages"][b] * torch.ones(lengths[b])
+            if beta:
+                d = logprobs[i] - reference[b]
+                slope = slope + beta * {"k1": torch.ones_like(d), "k2": d, "k3": 1 - (-d).exp()}[estimator]
+            for k in range(DIRECTIONS):
+                terms = weights[i] * slope * masks[b] * self._slopes[b][k]
+                plain[k] += float(terms.sum())
+                size += float(terms.abs().sum()) / DIRECTIONS
+        norms = [math.sqrt(sum(x * x for x in values)) for values in (found, plain)]
+        # What cancels out is rounding.
+        if norms[1] <= 1e-3 * size:
+            return
+        scale = sum(f * p for f, p in zip(found, plain)) / norms[1] ** 2
+        apart = math.sqrt(sum((f - scale * p) ** 2 for f, p in zip(found, plain))) / (norms[0] or 1.0)
+        bound = 0.02 + 1e-3 * size / norms[1]
+        far = {"found": apart if norms[0] else 1.0, "plain": 0.0, "bound": bound}
+        self._compare("gradient", "part of the gradient that the terms of the loss do not explain", [far])
+        norm, limit = self._record["updates"][0].get("gradNorm"), declared.get("optimizer", {}).get("maxGradNorm")
+        if norm and limit and apart <= bound:
+            clipped = min(1.0, limit / norm)
+            self._compare("gradient", "multiple of the gradient of the loss", [{"found": scale, "plain": clipped, "bound": 2 * bound * clipped}])
 
     def _finish_audit(self) -> None:
         """Compares what the loop gave with what was computed again."""
         global _left
         lengths = self._arrays["completions.lengths"].tolist()
-        rollout = (self._record["declared"] or {}).get("rollout", {})
-        truncates = rollout.get("topK", 0) or rollout.get("topP", 1) < 1 or rollout.get("minP", 0)
         quantities = [("completion", "log-prob of the sampler", "completions.samplerLogprobs", "policy")]
-        if not (truncates and rollout.get("keepSupport")):
+        if not _keeps_support((self._record["declared"] or {}).get("rollout", {})):
             quantities += [
                 ("old log-probs", "old log-prob", "scored.oldLogprobs", "policy"),
                 ("old log-probs", "log-prob of the policy", "updates.0.policyLogprobs", "policy"),
@@ -212,6 +274,8 @@ class step:
                 for t, (found, plain, trained) in enumerate(zip(rows[b], one[model][0], masks[b]))
                 if trained or hand_over == "completion"
             ])  # fmt: skip
+        if self._gradient is not None and self._record["updates"]:
+            self._compare_gradient(members, masks, lengths)
         after = _samples(self._policy)
         _left = self._record["step"], after
         updates = self._record["updates"]
@@ -348,7 +412,7 @@ def _score(model, prompt, ids, temperature: float, forward) -> tuple[list[float]
     """Log-probs of a completion behind its prompt, and how far rounding may put each of them off."""
     first = next(model.parameters())
     whole = torch.cat([prompt, ids]).long()[None].to(first.device)
-    logits = forward(whole) if forward else model(input_ids=whole).logits
+    logits = forward(model, whole) if forward else model(input_ids=whole).logits
     logits = logits[0, len(prompt) - 1 : -1].float() / temperature
     every = logits.log_softmax(-1)
     layers = getattr(getattr(model, "config", None), "num_hidden_layers", None) or 1
@@ -356,6 +420,35 @@ def _score(model, prompt, ids, temperature: float, forward) -> tuple[list[float]
     # Roundings through all layers add up like a random walk; half precision is summed in float32.
     bound = (64 if eps < 1e-6 else 1) * eps * layers**0.5 * float(logits.abs().max() if len(ids) else 0)
     return every.gather(1, whole[0, len(prompt) :, None])[:, 0].tolist(), bound
+
+
+def _direction(model, step: int, k: int):
+    """A random direction: of each trained weight a normal number for each element, times the weight's own size."""
+    for i, p in enumerate(p for p in model.parameters() if p.requires_grad and p.numel() > 0):
+        noise = torch.Generator().manual_seed(1_000_003 * step + 1009 * k + i)
+        v = torch.randn(p.shape, generator=noise).to(p.device)
+        yield p, v * (p.detach().float().square().mean().sqrt() + 1e-3)
+
+
+def _slopes(model, rows, temperature: float, forward, step: int) -> list[list[torch.Tensor]]:
+    """Slopes of each completion's log-probs along each direction, by central differences; the weights are put back."""
+    slopes: list[list[torch.Tensor]] = [[] for _ in rows]
+    with _evaluating(model), torch.no_grad():
+        for k in range(DIRECTIONS):
+            ends = []
+            for sign in (1, -1):
+                # Made before any weight moves: it depends on their size.
+                moves = list(_direction(model, step, k))
+                kept = [p.detach().clone() for p, _ in moves]
+                # Of .data, or a graph that the loop has made already would not be differentiated any more.
+                for p, v in moves:
+                    p.data.add_(v, alpha=sign * MOVE)
+                ends.append([torch.tensor(_score(model, *row, temperature, forward)[0]) for row in rows])
+                for (p, _), before in zip(moves, kept):
+                    p.data.copy_(before)
+            for own, up, down in zip(slopes, *ends):
+                own.append((up - down) / (2 * MOVE))
+    return slopes
 
 
 @contextmanager
@@ -391,6 +484,17 @@ def _in_bounds(deviation: float, bound: float) -> float:
     if math.isnan(deviation):
         return math.inf
     return deviation / bound if bound > 0 else math.inf if deviation > 0 else 0.0
+
+
+def _keeps_support(rollout: dict) -> bool:
+    """Whether tokens are scored over what truncation left of the vocabulary."""
+    truncates = rollout.get("topK", 0) or rollout.get("topP", 1) < 1 or rollout.get("minP", 0)
+    return bool(truncates and rollout.get("keepSupport"))
+
+
+def _is_distributed() -> bool:
+    """Whether gradients are those of other processes, too."""
+    return torch.distributed.is_available() and torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1
 
 
 def _listed(values):

@@ -33,8 +33,11 @@ paper, or a measurement of this repository. A few faults were seen only in runs 
 
 **Proved with** says on which data a check found its fault: \`native\`, a run of our own trainer with the
 fault in it; \`TRL run\`, a real run of TRL with the fault in it; \`PyTorch loop\`, one of a trainer in plain PyTorch;
-\`log only\`, a log in the form that the faulty trainer writes, with numbers made for the test; \`not yet\`, and then the check warns at most. Every check is tested on correct
-records, and on correct records into which the fault was written.
+\`log only\`, a log in the form that the faulty trainer writes, with numbers made for the test; \`not yet\`, and then the
+check warns at most. Every check is tested on correct records, and on correct records into which the fault was written.
+
+A log in the folder of step records is read with them: the trainer's state of transformers, or the one file with metrics.
+Without one the records make a log, of rewards, lengths, entropy, gradient norm and learning rate.
 
 A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its
 changes, held to its noise. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on

@@ -2,7 +2,7 @@ import type { HandOver } from '../trace/index.js';
 import { type StepCheck, stepCheck } from './check.js';
 import type { Fault } from './fault.js';
 import { type Evidence, fail, notApplicable, pass } from './outcome.js';
-import { formatValue, say } from './sentence.js';
+import { formatApart, say } from './sentence.js';
 
 /** What is known of a hand-over: its place in the order of diagnosis, and what to do when it does not hold. */
 export interface HandOverInfo
@@ -66,10 +66,7 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
   return { code, name, title: wrong, checks: [check] };
 }
 
-/** Two numbers, with as many digits as it takes to tell them apart. */
 function bothNumbers(found: number, plain: number): string {
-  let [a, b] = [formatValue(found), formatValue(plain)];
-  for (let digits = 4; a === b && digits <= 17; digits++)
-    [a, b] = [found, plain].map((value) => String(Number(value.toPrecision(digits)))) as [string, string];
+  const [a, b] = formatApart([found, plain]);
   return `${a}; the plain path has ${b}`;
 }

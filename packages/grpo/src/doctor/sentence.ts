@@ -12,6 +12,19 @@ export function formatValue(value: Value): string {
   return size >= 1e5 || size < 1e-3 ? short.toExponential() : short.toString();
 }
 
+/** Values with as many digits as it takes to tell their numbers apart. */
+export function formatApart(values: readonly Value[]): string[] {
+  let texts = values.map(formatValue);
+  const different = new Set(values).size;
+  for (let digits = 4; new Set(texts).size < different && digits <= 17; digits++)
+    texts = values.map((value) =>
+      typeof value === 'number' && Number.isFinite(value)
+        ? String(Number(value.toPrecision(digits)))
+        : formatValue(value),
+    );
+  return texts;
+}
+
 /** The tag of a finding's sentence: numbers as {@link formatValue} has them, texts as they are. */
 export const say = (parts: TemplateStringsArray, ...values: Value[]): string =>
   String.raw(

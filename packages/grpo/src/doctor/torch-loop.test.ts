@@ -16,6 +16,8 @@ it('finds nothing in a loop without a fault, and judges much of it', () => {
   const { findings, judgements } = diagnose('none');
   expect(findings).toEqual([]);
   expect(judgements.filter(({ judged }) => judged > 0).length).toBeGreaterThan(35);
+  const held = judgements.filter(({ code, verdict }) => /^H0[1256]\.audit$/.test(code) && verdict === 'pass');
+  expect(held.map(({ code }) => code)).toEqual(['H01.audit', 'H02.audit', 'H05.audit', 'H06.audit']);
 });
 
 it.each([
@@ -32,6 +34,7 @@ it.each([
   ['no-end', 'B08.end', 'fail'],
   ['double-bos', 'B04.bos', 'fail'],
   ['base-reference', 'B51.start', 'fail'],
+  ['lost-micro-batch', 'H06.audit', 'fail'],
 ])('names the fault %s first: %s', (run, code, severity) => {
   expect(diagnose(run).findings[0]).toMatchObject({ code, severity });
 });

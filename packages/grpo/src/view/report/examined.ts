@@ -4,7 +4,7 @@ import type { Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import type { Evidence } from '../../doctor/outcome.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
-import { formatValue } from '../../doctor/sentence.js';
+import { formatApart, formatValue } from '../../doctor/sentence.js';
 import { printable } from '../../errors/printable.js';
 import type { BrokenSummary } from '../../trace/readers/reading.js';
 
@@ -90,7 +90,8 @@ export function place({ step, prompt, completion, token, text, values }: Evidenc
   const { value, ...others } = values ?? {};
   // Of a log, the text is the name of the metric.
   const isMetric = text !== undefined && value !== undefined && completion === undefined;
-  const numbers = Object.entries(others).map(([name, number]) => `${name} ${formatValue(number)}`);
+  const shown = formatApart(Object.values(others));
+  const numbers = Object.keys(others).map((name, i) => `${name} ${shown[i]}`);
   const told = [
     ...(text === undefined ? [] : [isMetric ? `${text} ${formatValue(value)}` : JSON.stringify(text)]),
     ...(value !== undefined && !isMetric ? [`value ${formatValue(value)}`] : []),
