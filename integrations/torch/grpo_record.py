@@ -35,8 +35,8 @@ SAMPLED_ELEMENTS = 4096
 DIRECTIONS, MOVE = 4, 1e-3
 # Completions of more tokens, prompts included, are not differentiated.
 MOST_TOKENS = 16_384
-# What the audit before left of the policy, and its step.
-_left: tuple[int, dict] = (0, {})
+# Of each folder, the step of its last audit, and what that left of the policy.
+_left: dict[Path, tuple[int, dict]] = {}
 
 
 class RecordError(ValueError):
@@ -187,7 +187,7 @@ class step:
                         own = _score(model, prompts[prompt_of[b]], rows[b], temperature, forward)
                         self._audited.setdefault(b, {})[name] = own
         self._policy, self._before = policy, _samples(policy)
-        step, left = _left
+        step, left = _left.get(self.folder.parent, (0, {}))
         if step == self._record["step"] - 1:
             self._compare("weights", "weight that the step before left", _apart(self._before, left))
         if sampler is not None:
@@ -251,7 +251,6 @@ class step:
 
     def _finish_audit(self) -> None:
         """Compares what the loop gave with what was computed again."""
-        global _left
         lengths = self._arrays["completions.lengths"].tolist()
         quantities = [("completion", "log-prob of the sampler", "completions.samplerLogprobs", "policy")]
         if not _keeps_support((self._record["declared"] or {}).get("rollout", {})):
@@ -277,7 +276,7 @@ class step:
         if self._gradient is not None and self._record["updates"]:
             self._compare_gradient(members, masks, lengths)
         after = _samples(self._policy)
-        _left = self._record["step"], after
+        _left[self.folder.parent] = self._record["step"], after
         updates = self._record["updates"]
         sizes = {name: p.numel() for name, p in self._policy.named_parameters() if name in after}
         changed = sum(sizes[name] * (after[name] != self._before[name]).float().mean().item() for name in after)

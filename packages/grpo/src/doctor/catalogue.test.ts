@@ -32,6 +32,8 @@ const WITHOUT_SOURCE = [
   'B54.conflict',
   'B54.rate',
   'B54.ratio',
+  'B56.answers',
+  'B56.gold',
   'B56.repeated',
   'B58.apart',
   'B58.log',

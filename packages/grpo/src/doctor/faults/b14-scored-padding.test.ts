@@ -72,6 +72,14 @@ testStepCheck('B14.padding', [
     verdict: 'pass',
   },
   {
+    name: 'padding behind a token that ends completions for the sampler alone',
+    plant: all(padIsNoEnd, padded(20, 21), ({ completions }) => {
+      completions!.ids = completions!.ids!.map((id) => (id === END ? 7 : id));
+    }),
+    verdict: 'fail',
+    measured: { padded: 2 },
+  },
+  {
     name: 'tokens of the model after an end token: B16',
     plant: all(padIsNoEnd, (record) => {
       record.completions!.ids![startOf(record, 20) + 3] = END;

@@ -2,7 +2,7 @@ import { nonzero, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
-import { paddingFrom } from '../measures/end-token.js';
+import { paddedFrom, paddingFrom } from '../measures/end-token.js';
 import { type Evidence, fail, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -44,32 +44,34 @@ export const b14: Fault = {
     }),
     stepCheck({
       code: 'B14.padding',
-      title: 'The padding after an end token is not trained on',
+      title: 'The padding after a completion is not trained on',
       stage: 'masks',
       kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
-        'no mask 1 at a padding token that follows an end token and has nothing but padding behind it; of an end token that is the padding token, too, where this is so in two completions or more',
+        'no mask 1 at a padding token that follows an end token and has nothing but padding behind it; where this is so in two completions or more, also where the end token is the padding token, and where two padding tokens or more follow any other token',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'The mask of a completion ends with its first end token.',
       remedy:
-        'Make the mask from the first end token of each completion: 1 up to it and on it, 0 behind it. A mask of the whole width is all ones.',
+        'Make the mask from the first end token of each completion: 1 up to it and on it, 0 behind it. Every token that ends a completion for the sampler must be one for the mask.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B16', 'B19', 'B35', 'B39', 'B46', 'B49'],
+      induces: ['B16', 'B17', 'B19', 'B35', 'B39', 'B46', 'B49', 'H02', 'H05'],
       proofs: ['PyTorch loop'],
       needs: ['ids', 'endIds', 'padId', 'masks'],
       test({ ids, endIds, padId, masks }) {
+        const isEnd = endIds.includes(padId);
         const padded = ids.flatMap((row, completion): Evidence[] => {
-          const from = paddingFrom(row, endIds, padId);
+          const from = paddingFrom(row, endIds, padId) ?? (isEnd ? undefined : paddedFrom(row, padId));
           const trained = from === undefined ? 0 : nonzero(masks[completion]!.subarray(from));
           return trained > 0 ? [{ completion, token: from!, values: { id: padId, trained } }] : [];
         });
         const measured = { completions: ids.length, padded: padded.length };
-        return padded.length > (endIds.includes(padId) ? 1 : 0) ? fail(measured, padded) : pass(measured);
+        const isAfterEnd = padded.some(({ completion }) => paddingFrom(ids[completion!]!, endIds, padId));
+        return padded.length > (isAfterEnd && !isEnd ? 0 : 1) ? fail(measured, padded) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.padded} of ${m.completions} completions the loss mask covers the padding after the end token: the model is trained to write padding.`,
+        say`In ${m.padded} of ${m.completions} completions the loss mask covers the padding behind the last token: the model is trained to write padding.`,
     }),
     logCheck({
       code: 'B14.log',

@@ -1,7 +1,9 @@
+import { expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
-import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, half, offPlainly, sampled } from '../plants.test.helper.js';
+import { change, outcomeOf, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { all, half, judgeRun, offPlainly, sampled } from '../plants.test.helper.js';
 import { numbers } from '../record.test.helper.js';
+import { richRecord } from '../rich-record.test.helper.js';
 
 /** A policy that is nearly certain of every token, and right. */
 function certain(record: StepRecord): void {
@@ -218,3 +220,26 @@ testStepCheck('B19.truncation', [
     measured: { first: 2 },
   },
 ]);
+
+/** Tokens of entropy 0.69, drawn with the likelier of two a little too often or as often as they should. */
+const surprised = (share: number) => (record: StepRecord) => {
+  const draw = numbers(record.step);
+  change(record, 'entropies', () => Math.log(2) - 0.02);
+  const [likely, rare] = [Math.log(0.6), Math.log(0.4)];
+  change(record, 'policyLogprobs', () => (draw() < share ? likely : rare));
+};
+
+it('B19.surprises adds up what single steps are too small to show', () => {
+  const steps = (count: number, share: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const record = richRecord({ step: i + 1 });
+      surprised(share)(record);
+      return record;
+    });
+  expect(outcomeOf('B19.surprise', steps(1, 0.8)[0]!)).toMatchObject({ verdict: 'pass' });
+  expect(judgeRun('B19.surprises', steps(24, 0.8))).toMatchObject({
+    severity: 'warn',
+    measured: { flatter: false },
+  });
+  expect(judgeRun('B19.surprises', steps(24, 0.6))).toMatchObject({ verdict: 'pass' });
+});

@@ -1,7 +1,8 @@
-import { mean, moments, withoutNaN } from '../../maths/moments.js';
-import { logCheck, stepCheck } from '../check.js';
+import { mean, moments, sum, withoutNaN } from '../../maths/moments.js';
+import type { StepRecord } from '../../trace/index.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { inputs } from '../inputs.js';
+import { type Inputs, inputs } from '../inputs.js';
 import { fromTheStart } from '../log-view.js';
 import { sampledMasks } from '../measures/first-update.js';
 import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
@@ -16,6 +17,9 @@ const SEVERAL = 50;
 /** Standard errors by which −log p may miss the entropy. */
 const SURPRISE = 8;
 
+/** Nats per token that many tokens must be off by: less is the rounding of two engines, which enough tokens show, too. */
+const NOTICEABLE = 0.02;
+
 /** Bounds of −log p ÷ entropy in a log, whose two means need not weigh tokens alike: healthy runs have 0.98 to 1.03. */
 const SURPRISING = { low: 0.8, high: 1.25 };
 /** The same of −log p ÷ (entropy × length), of whole completions: their spread in length and entropy shifts it by some hundredths. */
@@ -26,6 +30,61 @@ const RATIO_OFF = 0.05;
 
 /** Nats by which two ways to compute a log-prob may differ. */
 const ROUNDED = 1e-3;
+
+/** Sums over tokens of −log p − H. */
+interface Surprise {
+  tokens: number;
+  total: number;
+  squares: number;
+  bound: number;
+  /** Whether a declared minimum length explains a difference, and a declared truncation one below 0. */
+  explained: 'any' | 'below' | 'none';
+}
+
+/** As text, what is missing. */
+function surpriseOf(
+  { firstPolicyLogprobs, comparableEntropies }: Pick<Inputs, 'firstPolicyLogprobs' | 'comparableEntropies'>,
+  record: StepRecord,
+): Surprise | string {
+  const masks = sampledMasks(record);
+  if (!masks && record.completions?.source?.some((source) => source !== 0))
+    return 'scored.mask, or completions of the model’s tokens alone';
+  let [tokens, total, squares, bound] = [0, 0, 0, 0];
+  for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
+    const mask = masks?.[row];
+    const own = comparableEntropies[row]!;
+    for (let t = 0; t < logprobs.length; t++) {
+      if (mask?.[t] === 0) continue;
+      const entropy = own[t]!;
+      const gap = -logprobs[t]! - entropy;
+      tokens++;
+      total += gap;
+      squares += gap * gap;
+      // For a nearly certain token, the rare alternative makes up the variance and is seldom in the sample.
+      if (entropy > 0) bound += entropy * Math.max(0.5, 0.5 - Math.log(entropy));
+    }
+  }
+  if (!Number.isFinite(total / Math.sqrt(Math.max(squares, bound))))
+    return 'tokens with log-probs and entropies';
+  const { rollout = {} } = record.declared ?? {};
+  const isCut = truncates(rollout) && !inputs.supports.from(record);
+  const explained = (rollout.minNewTokens ?? 0) > 0 ? 'any' : isCut ? 'below' : 'none';
+  return { tokens, total, squares, bound, explained };
+}
+
+/** @param least - nats per token below which nothing is told */
+function judgeSurprise(steps: readonly Surprise[], least: number) {
+  const over = (key: 'tokens' | 'total' | 'squares' | 'bound') => sum(steps.map((one) => one[key]));
+  const [tokens, total] = [over('tokens'), over('total')];
+  const score = total / Math.sqrt(Math.max(over('squares'), over('bound')));
+  const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
+  if (Math.abs(score) <= SURPRISE || Math.abs(measured.meanGap) < least) return pass(measured);
+  const [{ explained }] = steps as [Surprise];
+  return explained === 'any' || (explained === 'below' && score < 0) ? inform(measured) : warn(measured);
+}
+
+const surprising = (m: { flatter: boolean; meanGap: number; standardErrors: number }) =>
+  say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} distribution. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`;
 
 export const b19: Fault = {
   code: 'B19',
@@ -51,36 +110,36 @@ export const b19: Fault = {
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'comparableEntropies'],
       test({ firstPolicyLogprobs, comparableEntropies }, record) {
-        const masks = sampledMasks(record);
-        if (!masks && record.completions?.source?.some((source) => source !== 0))
-          return notApplicable('scored.mask, or completions of the model’s tokens alone');
-        let [tokens, total, squares, bound] = [0, 0, 0, 0];
-        for (const [row, logprobs] of firstPolicyLogprobs.entries()) {
-          const mask = masks?.[row];
-          const own = comparableEntropies[row]!;
-          for (let t = 0; t < logprobs.length; t++) {
-            if (mask?.[t] === 0) continue;
-            const entropy = own[t]!;
-            const gap = -logprobs[t]! - entropy;
-            tokens++;
-            total += gap;
-            squares += gap * gap;
-            // For a nearly certain token, the rare alternative makes up the variance and is seldom in the sample.
-            if (entropy > 0) bound += entropy * Math.max(0.5, 0.5 - Math.log(entropy));
-          }
-        }
-        const score = total / Math.sqrt(Math.max(squares, bound));
-        if (!Number.isFinite(score)) return notApplicable('tokens with log-probs and entropies');
-        const measured = { tokens, meanGap: total / tokens, standardErrors: score, flatter: score > 0 };
-        if (Math.abs(score) <= SURPRISE) return pass(measured);
-        const { rollout = {} } = record.declared ?? {};
-        const { minNewTokens = 0 } = rollout;
-        const isCut = truncates(rollout) && !inputs.supports.from(record);
-        const explained = minNewTokens > 0 || (score < 0 && isCut);
-        return explained ? inform(measured) : warn(measured);
+        const sums = surpriseOf({ firstPolicyLogprobs, comparableEntropies }, record);
+        return typeof sums === 'string' ? notApplicable(sums) : judgeSurprise([sums], 0);
       },
-      says: (m) =>
-        say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} distribution. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`,
+      says: surprising,
+    }),
+    runCheck({
+      code: 'B19.surprises',
+      title: 'Over the steps, tokens are as surprising as the scoring distribution says',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 1,
+      threshold: `the same over the tokens of all records together, and ${NOTICEABLE} nat per token`,
+      sources: ['huggingface/trl#3029', 'huggingface/trl#4159', 'huggingface/trl#6789'],
+      why: 'A sampler that is a little off shows in many tokens only.',
+      remedy:
+        'Compare the sampling parameters that the engine used with the declared ones: those of generation_config.json apply where nothing else is given.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B39'],
+      settles:
+        'The log-probs of the sampler before and after its processors: they differ where it draws otherwise.',
+      proofs: ['PyTorch loop'],
+      needs: ['firstPolicyLogprobs', 'comparableEntropies'],
+      see: surpriseOf,
+      test: (seen) =>
+        judgeSurprise(
+          seen.map(({ value }) => value),
+          NOTICEABLE,
+        ),
+      says: surprising,
     }),
     stepCheck({
       code: 'B19.temperature',

@@ -16,7 +16,7 @@ testStepCheck('B48.estimator', [
     into: { step: 5 },
     plant: estimate((d) => k3(-d)),
     verdict: 'fail',
-    measured: { fits: 'none known' },
+    measured: { fits: 'k3 of log π_ref − log π' },
   },
   {
     name: 'k2, as declared',

@@ -67,12 +67,19 @@ export const b48: Fault = {
         const missOf = (name: string) => overUpdates(some, (update) => klMiss(name, record, update));
         const asked = estimator === undefined ? names : [estimator];
         const fitting = (list: readonly string[]) => list.find((name) => missOf(name).verdict === 'pass');
+        const turned = () =>
+          names.find(
+            (name) => overUpdates(some, (update) => klMiss(name, record, update, true)).verdict === 'pass',
+          );
         const outcome = missOf(asked[0]!);
         if (outcome.verdict === 'not applicable') return outcome;
-        const fits = fitting(asked);
-        if (fits !== undefined) return pass({ estimate: fits });
+        const right = fitting(asked);
+        if (right !== undefined) return pass({ estimate: right });
         if (estimator === undefined) return notApplicable('declared.kl.estimator');
-        const others = { estimate: estimator, fits: fitting(names) ?? 'none known' };
+        const otherwise = fitting(names) ?? turned();
+        const isTurned = otherwise !== undefined && fitting([otherwise]) === undefined;
+        const fits = `${otherwise ?? 'none known'}${isTurned ? ' of log π_ref − log π' : ''}`;
+        const others = { estimate: estimator, fits };
         return outcome.verdict === 'pass' ? outcome : fail(others, outcome.evidence);
       },
       says: (m) =>
@@ -86,6 +93,7 @@ function klMiss(
   estimate: string,
   record: StepRecord,
   update: UpdateRecord,
+  isTurned = false,
 ): EvidenceOf<{ kl: number; expected: number }> | string | undefined {
   const kl = record.declared!.kl ?? {};
   const terms = updateRows(record, update, 'klTerms');
@@ -98,7 +106,8 @@ function klMiss(
   const [absolute, relative] = isFull(record) ? [1e-5, 1e-3] : [0.02, 0.02];
   for (const [i, completion] of membersOf(record, update).entries()) {
     const mask = masks?.[i];
-    const row = { policy: policy[i]!, reference: reference[i]!, mask, ratios: ratios?.[i] };
+    const [own, other] = isTurned ? [reference[i]!, policy[i]!] : [policy[i]!, reference[i]!];
+    const row = { policy: own, reference: other, mask, ratios: ratios?.[i] };
     const expected = klTermsOf(estimate, kl, row);
     for (let token = 0; token < expected.length; token++) {
       const [term, right] = [terms[i]![token]!, expected[token]!];

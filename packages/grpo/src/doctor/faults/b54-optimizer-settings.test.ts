@@ -28,6 +28,17 @@ testLogCheck('B54.rate', [
     measured: { over: 44 },
   },
   {
+    name: 'a short one, of which a quarter is left',
+    metrics: { learning_rate: times(8, (i) => Math.max(0, 5 - i) * 1e-5) },
+    verdict: 'warn',
+    measured: { over: 3 },
+  },
+  {
+    name: 'a short one that ends with the run',
+    metrics: { learning_rate: times(8, (i) => Math.max(0, 6 - i) * 1e-5) },
+    verdict: 'pass',
+  },
+  {
     name: 'a schedule that ends with the run',
     metrics: { learning_rate: times(60, (i) => (59 - i) * 1e-5) },
     verdict: 'pass',

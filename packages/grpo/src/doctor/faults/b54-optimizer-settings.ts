@@ -38,7 +38,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
+      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer, or of the last 3 where those are a quarter; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
       sources: [],
       why: 'It separates lost updates from a warm-up that never ends: one longer than the run trains at a small part of the rate.',
       remedy: 'Check schedule and warm-up against the number of steps.',
@@ -56,7 +56,8 @@ export const b54: Fault = {
         if (log.isRounded('learning_rate')) return pass(measured);
         const last = 1 + [...rates].findLastIndex((rate) => rate > 0);
         const over = rates.length - last;
-        if (over >= Math.max(MOST_AT_ZERO, rates.length / 10)) return warn({ ...measured, over });
+        const isOver = over >= Math.max(MOST_AT_ZERO, rates.length / 10);
+        if (isOver || (over >= 3 && over >= rates.length / 4)) return warn({ ...measured, over });
         if (!risesEvenly(rates)) return pass(measured);
         return isIdle(log) ? warn(measured) : inform(measured);
       },

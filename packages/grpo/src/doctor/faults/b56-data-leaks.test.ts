@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
+import { testStepCheck } from '../planted.test.helper.js';
 import { judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const STEPS = [1, 2, 3, 4, 5];
@@ -31,3 +32,54 @@ describe('B56.repeated', () => {
     expect(judgeRun('B56.repeated', recordsOf([1, 2, 3], repeated))).toMatchObject({ verdict: 'pass' });
   });
 });
+
+/** Gives prompts the ids of the first. */
+const alike = (count: number) => (record: StepRecord) => {
+  const { ids, lengths } = record.prompts!;
+  const first = ids!.subarray(0, lengths![0]!);
+  const rows = Array.from(lengths!, (length, p) => {
+    const start = lengths!.subarray(0, p).reduce((a, b) => a + b, 0);
+    return p < count ? first : ids!.subarray(start, start + length);
+  });
+  record.prompts!.ids = Int32Array.from(rows.flatMap((row) => [...row]));
+  record.prompts!.lengths = Int32Array.from(rows, ({ length }) => length);
+};
+
+testStepCheck('B56.answers', [
+  {
+    name: 'one prompt for all answers',
+    plant: alike(6),
+    verdict: 'warn',
+    measured: { prompts: 6, different: 1 },
+  },
+  {
+    name: 'a prompt that is there twice',
+    plant: (record) => {
+      alike(2)(record);
+      record.prompts!.answers![1] = record.prompts!.answers![0]!;
+    },
+    verdict: 'pass',
+  },
+]);
+
+/** Ends conversations with a message of the assistant. */
+const answered =
+  (text: (answer: string) => string, count = 6) =>
+  ({ prompts }: StepRecord) => {
+    prompts!.messages = prompts!.messages!.map((messages, p) =>
+      p < count
+        ? [...(messages as object[]), { role: 'assistant', content: text(prompts!.answers![p]!) }]
+        : messages,
+    );
+  };
+
+testStepCheck('B56.gold', [
+  {
+    name: 'all answers',
+    plant: answered((answer) => `It is ${answer}.`),
+    verdict: 'warn',
+    measured: { told: 6 },
+  },
+  { name: 'the beginning of an answer', plant: answered(() => 'Let me think:'), verdict: 'pass' },
+  { name: 'one of six', plant: answered((answer) => answer, 1), verdict: 'pass' },
+]);

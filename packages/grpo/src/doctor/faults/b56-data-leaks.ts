@@ -1,7 +1,9 @@
-import { runCheck } from '../check.js';
+import { isObject } from '../../formats/json.js';
+import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
-import { pass, warn } from '../outcome.js';
+import { goldIn } from '../measures/right-answers.js';
+import { notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
@@ -13,6 +15,76 @@ export const b56: Fault = {
   title: 'Data leaks, repeats, or is not what was configured',
   left: 'pre-flight',
   checks: [
+    stepCheck({
+      code: 'B56.answers',
+      title: 'Equal prompts have equal answers',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 7,
+      threshold:
+        'reported when two prompts or more of a step have the same ids and different reference answers, and none that is there twice has one answer',
+      sources: [],
+      why: 'Seen in rows whose prompt was bound in a loop, so that all had that of the last one.',
+      remedy: 'Look at how rows are made: each needs the prompt of its own answer.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B56', 'B30'],
+      settles: 'The prompts and the answers of ten rows of the data, printed.',
+      proofs: ['TRL run'],
+      needs: ['promptIds', 'answers'],
+      test({ promptIds, answers }) {
+        const byIds = new Map<string, (string | null)[]>();
+        for (const [p, key] of keysOf(promptIds).entries())
+          byIds.set(key, [...(byIds.get(key) ?? []), answers[p] ?? null]);
+        const repeated = [...byIds.values()].filter((own) => own.length > 1);
+        const torn = repeated.filter((own) => new Set(own).size > 1);
+        const measured = { prompts: promptIds.length, different: byIds.size };
+        return torn.length > 0 && torn.length === repeated.length
+          ? warn(
+              measured,
+              torn.map((own) => ({ text: own.join(', ') })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Of the ${m.prompts} prompts of a step ${m.different} ${m.different === 1 ? 'is' : 'are'} different, and one prompt has several reference answers: rows have the prompts of other rows.`,
+    }),
+    stepCheck({
+      code: 'B56.gold',
+      title: 'A prompt does not hold its answer',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold:
+        'reported when half of the conversations or more end with a message of the assistant that has the reference answer in it',
+      sources: [],
+      why: 'Seen in rows of SFT data that were taken for prompts as they are: they end with the answer.',
+      remedy: 'Take the last message of the assistant out of the prompt.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B03', 'B30', 'H01'],
+      settles: 'The messages of one prompt, printed.',
+      proofs: ['TRL run'],
+      needs: ['messages', 'answers'],
+      test({ messages, answers }) {
+        const told = messages.flatMap((message, prompt) => {
+          const last: unknown = Array.isArray(message) ? message.at(-1) : undefined;
+          const answer = goldIn(answers[prompt] ?? '');
+          const holds =
+            isObject(last) &&
+            last.role === 'assistant' &&
+            typeof last.content === 'string' &&
+            answer !== '' &&
+            last.content.includes(answer);
+          return holds ? [{ prompt, text: last.content as string }] : [];
+        });
+        if (answers.every((answer) => !answer)) return notApplicable('reference answers');
+        const measured = { prompts: messages.length, told: told.length };
+        return 2 * told.length >= messages.length ? warn(measured, told) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
+    }),
     runCheck({
       code: 'B56.repeated',
       title: 'Steps train on different prompts',

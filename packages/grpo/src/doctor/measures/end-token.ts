@@ -54,3 +54,10 @@ export function paddingFrom(
   if (end < 0 || end + 1 >= row.length || padId === undefined) return undefined;
   return row.subarray(end + 1).every((id) => id === padId) ? end + 1 : undefined;
 }
+
+/** Where a run of two padding tokens or more begins that ends the row; undefined where none does. */
+export function paddedFrom(row: Int32Array, padId: number): number | undefined {
+  let from = row.length;
+  while (from > 0 && row[from - 1] === padId) from--;
+  return row.length - from >= 2 ? from : undefined;
+}

@@ -54,5 +54,5 @@ it('takes none of several, and says so', async () => {
 it('reads records alone where no log is beside them, or one that cannot be read', async () => {
   const plain = await readRun(folderOf({ 'README.log': 'hello\n' }));
   expect(plain.series).toBeUndefined();
-  expect(plain.notes.join()).toMatch(/Step records without a log/);
+  expect(plain.notes.join()).toMatch(/No metrics were found in README\.log .*Step records without a log/);
 });

@@ -99,7 +99,7 @@ export async function withLogBeside(
   const logs = isTrlFolder(place) ? [await readTrlFolder(place)] : await logsIn(place, read);
   const found = logs.filter(({ series }) => series !== undefined);
   const [log, ...others] = found;
-  if (!log) return records;
+  if (!log) return { ...records, notes: [...records.notes, ...passedOver(place)] };
   if (others.length > 0) {
     const names = found.flatMap(({ files }) => files).join(', ');
     const note = `Several logs lie beside the step records (${names}): none was read with them. Give one by itself.`;
@@ -125,6 +125,15 @@ export async function withLogBeside(
     },
     notes: [...records.notes, ...log.notes],
   };
+}
+
+/** Files that are named like logs and have no metrics that are read. */
+function passedOver({ names, isFolder }: Place): string[] {
+  const files = isFolder ? names.filter((name) => /\.(log|out|csv|jsonl)$/.test(name)) : [];
+  if (files.length === 0) return [];
+  return [
+    `No metrics were found in ${files.join(', ')} beside the step records; given alone, the doctor says why.`,
+  ];
 }
 
 async function logsIn(
