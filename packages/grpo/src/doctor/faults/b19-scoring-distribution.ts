@@ -131,7 +131,7 @@ export const b19: Fault = {
       induces: ['B39'],
       settles:
         'The log-probs of the sampler before and after its processors: they differ where it draws otherwise.',
-      proofs: ['PyTorch loop'],
+      proofs: ['native', 'PyTorch loop'],
       needs: ['firstPolicyLogprobs', 'comparableEntropies'],
       see: surpriseOf,
       test: (seen) =>

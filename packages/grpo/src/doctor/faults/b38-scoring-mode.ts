@@ -131,7 +131,7 @@ export const b38: Fault = {
         'Score old and new log-probs alike: the same mode (dropout off), precision, temperature, mask, positions and ids. Look for what leaves the model in training mode, such as an evaluation.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B54', 'B55', 'H05'],
-      proofs: ['PyTorch loop'],
+      proofs: ['native', 'PyTorch loop'],
       needs: ['firstPolicyLogprobs', 'oldLogprobs'],
       test({ firstPolicyLogprobs, oldLogprobs }, record) {
         const sampler = inputs.samplerLogprobs.from(record);

@@ -186,6 +186,8 @@ it('B51.follows warns of a reference that is the policy after updates that chang
       stepsOf(3, () => {}),
     ),
   ).toMatchObject({ verdict: 'pass' });
+  const meant = all(copied, declare({ kl: { referenceEvery: 1 } }));
+  expect(judgeRun('B51.follows', stepsOf(3, meant))).toMatchObject({ severity: 'inform' });
   const few = { verdict: 'not applicable' };
   expect(judgeRun('B51.follows', stepsOf(2, copied))).toMatchObject(few);
   const still = all(copied, ({ updates }) => {

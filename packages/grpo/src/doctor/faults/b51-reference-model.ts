@@ -3,7 +3,7 @@ import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, beforeUpdates, isOfFirstStep, klOfStepOne, measuresBefore } from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
-import { fail, notApplicable, pass, warn } from '../outcome.js';
+import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';
 
@@ -95,7 +95,7 @@ export const b51: Fault = {
       level: 3,
       rank: 6,
       threshold:
-        'reported when policy and reference give each token the same log-prob in all records after one whose update changed the weights, of which there are two or more; in half precision only where the weights that the forward pass reads are known to have changed',
+        'reported when policy and reference give each token the same log-prob in all records after one whose update changed the weights, of which there are two or more; in half precision only where the weights that the forward pass reads are known to have changed; only informs where the policy is declared to be mixed into the reference',
       sources: [],
       why: 'Two models that agree to the bit have the same weights. Where the reference gets those of the policy after each update, the KL holds nothing.',
       remedy:
@@ -103,7 +103,7 @@ export const b51: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B43', 'B62'],
       settles: 'A checksum of the reference’s weights in two steps.',
-      proofs: ['TRL run'],
+      proofs: ['native', 'TRL run'],
       needs: ['firstPolicyLogprobs', 'referenceLogprobs', 'updates'],
       see({ firstPolicyLogprobs, referenceLogprobs, updates }, record) {
         const { max, tokens } = compareFirst(record, firstPolicyLogprobs, referenceLogprobs);
@@ -113,7 +113,7 @@ export const b51: Fault = {
             gradNorm * learningRate > 0 &&
             (isFull(record) ? changedShare !== 0 : (changedWeightShare ?? 0) > 0.01),
         );
-        return { isSame: max === 0, moved };
+        return { isSame: max === 0, moved, isMeant: Boolean(record.declared?.kl?.referenceEvery) };
       },
       test(seen) {
         const first = seen.findIndex(({ value }) => value.moved);
@@ -121,12 +121,12 @@ export const b51: Fault = {
         if (later.length < 2)
           return notApplicable('records of two steps after an update that changed the weights');
         const measured = { records: later.length, from: later[0]!.step };
-        return later.every(({ value }) => value.isSame)
-          ? warn(
-              measured,
-              later.map(({ step }) => ({ step })),
-            )
-          : pass(measured);
+        if (!later.every(({ value }) => value.isSame)) return pass(measured);
+        const tell = later[0]!.value.isMeant ? inform : warn;
+        return tell(
+          measured,
+          later.map(({ step }) => ({ step })),
+        );
       },
       says: (m) =>
         say`Policy and reference are the same in all ${m.records} recorded steps from step ${m.from} on, though updates changed the policy: the reference gets the policy’s weights, and the KL holds nothing.`,
