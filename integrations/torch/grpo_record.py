@@ -170,7 +170,8 @@ class step:
 
         optimizer: then the gradient of its first step is held to the terms of the first update, along a few random directions:
         to what the log-probs of all completions do there, which takes two forward passes each, of each completion alone; in
-        float32. It needs the advantages before, and the weights of `update`. forward: gives the logits [1, L, V] of a model for it and ids [1, L]; model(input_ids=ids).logits when not given
+        float32. It needs the advantages before, and the weights of `update`. forward: a function of a model and ids [1, L] that
+        gives logits [1, L, V]; model(input_ids=ids).logits when not given.
         """
         declared = (self._record["declared"] or {}).get("rollout", {})
         temperature = declared.get("temperature", 1.0) or 1.0
@@ -191,7 +192,10 @@ class step:
         if step == self._record["step"] - 1:
             self._compare("weights", "weight that the step before left", _apart(self._before, left))
         if sampler is not None:
-            self._compare("weights", "weight of the sampler", _apart(_samples(sampler), self._before))
+            # A copy in half precision has rounded them.
+            dtypes = {next(model.parameters()).dtype for model in (policy, sampler)}
+            share = 0.0 if len(dtypes) == 1 else max(torch.finfo(dtype).eps for dtype in dtypes)
+            self._compare("weights", "weight of the sampler", _apart(_samples(sampler), self._before, share))
         tokens = sum(len(prompts[p]) + len(row) for p, row in zip(prompt_of, rows))
         is_plain = next(policy.parameters()).dtype == torch.float32 and not _keeps_support(declared) and not _is_distributed()
         if optimizer is not None and is_plain and tokens <= MOST_TOKENS:
@@ -440,11 +444,13 @@ def _slopes(model, rows, temperature: float, forward, step: int) -> list[list[to
                 moves = list(_direction(model, step, k))
                 kept = [p.detach().clone() for p, _ in moves]
                 # Of .data, or a graph that the loop has made already would not be differentiated any more.
-                for p, v in moves:
-                    p.data.add_(v, alpha=sign * MOVE)
-                ends.append([torch.tensor(_score(model, *row, temperature, forward)[0]) for row in rows])
-                for (p, _), before in zip(moves, kept):
-                    p.data.copy_(before)
+                try:
+                    for p, v in moves:
+                        p.data.add_(v, alpha=sign * MOVE)
+                    ends.append([torch.tensor(_score(model, *row, temperature, forward)[0]) for row in rows])
+                finally:
+                    for (p, _), before in zip(moves, kept):
+                        p.data.copy_(before)
             for own, up, down in zip(slopes, *ends):
                 own.append((up - down) / (2 * MOVE))
     return slopes
@@ -469,13 +475,14 @@ def _samples(model) -> dict[str, torch.Tensor]:
     return {name: p[:: (p.numel() // SAMPLED_ELEMENTS) | 1].float().cpu().clone() for name, p in named}
 
 
-def _apart(found: dict, plain: dict) -> list[dict]:
-    """The element of each weight that differs most."""
+def _apart(found: dict, plain: dict, share: float = 0.0) -> list[dict]:
+    """The element of each weight that differs most; by so much of itself each may."""
     pairs = []
     for name, own in found.items():
         if name in plain and plain[name].shape == own.shape:
-            i = int((own - plain[name]).abs().argmax())
-            pairs.append({"found": float(own[i]), "plain": float(plain[name][i]), "bound": 0.0, "tensor": name})
+            i = int(((own - plain[name]).abs() - share * plain[name].abs()).nan_to_num(nan=math.inf).argmax())
+            bound = share * abs(float(plain[name][i]))
+            pairs.append({"found": float(own[i]), "plain": float(plain[name][i]), "bound": bound, "tensor": name})
     return pairs
 
 
