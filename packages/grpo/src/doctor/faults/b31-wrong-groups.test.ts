@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { declare, scaled, unscored } from '../plants.test.helper.js';
 
@@ -58,19 +59,28 @@ testLogCheck('B31.log', [
   },
 ]);
 
+/** Writes a prompt for each completion: that of its group, or one with a token of its own. */
+const spread = (isOwn: boolean) => (record: StepRecord) => {
+  const { prompts, completions } = record;
+  const first = [...prompts!.ids!.subarray(0, prompts!.lengths![0]!)];
+  const rows = Array.from(completions!.prompt!, (p, b) => [...first, 100 + (isOwn ? b : p)]);
+  prompts!.ids = Int32Array.from(rows.flat());
+  prompts!.lengths = Int32Array.from(rows, ({ length }) => length);
+  completions!.prompt = completions!.prompt!.map((_, b) => b);
+};
+
 testStepCheck('B31.size', [
+  { name: 'a prompt for each completion, four the same', plant: spread(false), verdict: 'pass' },
   {
     name: 'a prompt of its own for each completion',
-    plant: ({ completions }) => {
-      completions!.prompt = completions!.prompt!.map((_, b) => b);
-    },
+    plant: spread(true),
     verdict: 'warn',
     measured: { completions: 24, prompts: 24, group: 4 },
   },
   {
     name: 'one completion for each prompt, as declared',
     plant: (record) => {
-      record.completions!.prompt = record.completions!.prompt!.map((_, b) => b);
+      spread(true)(record);
       record.declared!.rollout!.group = 1;
     },
     verdict: 'pass',

@@ -1,6 +1,7 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
+import { keysOf } from '../inputs.js';
 import { fromTheStart } from '../log-view.js';
 import { explanationOf } from '../measures/advantages.js';
 import { loggedSpread } from '../measures/logged-advantages.js';
@@ -49,7 +50,7 @@ export const b31: Fault = {
       level: 1,
       rank: 5,
       threshold:
-        'reported when every prompt has one completion, where groups of more are declared and there are completions for two groups or more',
+        'reported when every prompt has one completion and ids of its own, where groups of more are declared and there are completions for two groups or more',
       sources: ['huggingface/trl#3181', 'huggingface/trl#3098'],
       why: 'A trainer that takes each G completions in a row for a group compares answers to different questions. A sampler of the data that does not repeat each row brings this about.',
       remedy:
@@ -58,11 +59,13 @@ export const b31: Fault = {
       induces: ['B21', 'B30', 'B33', 'B34'],
       settles: 'The prompts of one group of completions, printed where the advantages are computed.',
       proofs: ['TRL run'],
-      needs: ['promptOf', 'groupSize'],
-      test({ promptOf, groupSize }) {
+      needs: ['promptOf', 'promptIds', 'groupSize'],
+      test({ promptOf, promptIds, groupSize }) {
         const groups = groupsOf(promptOf);
         const measured = { completions: promptOf.length, prompts: groups.length, group: groupSize };
-        const isSingle = groups.every(({ length }) => length === 1);
+        // A loop may write down a prompt for each of its completions.
+        const isSingle =
+          groups.every(({ length }) => length === 1) && new Set(keysOf(promptIds)).size === promptIds.length;
         return groupSize > 1 && promptOf.length >= 2 * groupSize && isSingle
           ? warn(measured)
           : pass(measured);

@@ -81,5 +81,11 @@ testStepCheck('B56.gold', [
     measured: { told: 6 },
   },
   { name: 'the beginning of an answer', plant: answered(() => 'Let me think:'), verdict: 'pass' },
+  {
+    name: 'the same beginning for all, with one of the answers in it',
+    plant: answered(() => 'Step 2 of 4, in 10 words or 8, 6 or 0:'),
+    verdict: 'pass',
+  },
+  { name: 'a part of a word', plant: answered((answer) => `It is ${answer}7.`), verdict: 'pass' },
   { name: 'one of six', plant: answered((answer) => answer, 1), verdict: 'pass' },
 ]);

@@ -57,7 +57,7 @@ export const b56: Fault = {
       level: 1,
       rank: 1,
       threshold:
-        'reported when half of the conversations or more end with a message of the assistant that has the reference answer in it',
+        'reported when half of the conversations or more end with a message of the assistant that has the reference answer in it, as a word or number, and these messages differ: one for all is the beginning of the answer',
       sources: [],
       why: 'Seen in rows of SFT data that were taken for prompts as they are: they end with the answer.',
       remedy: 'Take the last message of the assistant out of the prompt.',
@@ -75,12 +75,13 @@ export const b56: Fault = {
             last.role === 'assistant' &&
             typeof last.content === 'string' &&
             answer !== '' &&
-            last.content.includes(answer);
+            hasWord(last.content, answer);
           return holds ? [{ prompt, text: last.content as string }] : [];
         });
         if (answers.every((answer) => !answer)) return notApplicable('reference answers');
         const measured = { prompts: messages.length, told: told.length };
-        return 2 * told.length >= messages.length ? warn(measured, told) : pass(measured);
+        const isBeginning = told.length > 1 && new Set(told.map(({ text }) => text)).size === 1;
+        return 2 * told.length >= messages.length && !isBeginning ? warn(measured, told) : pass(measured);
       },
       says: (m) =>
         say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
@@ -117,3 +118,10 @@ export const b56: Fault = {
     }),
   ],
 };
+
+/** Whether a text has the answer with no letter or digit beside it. */
+const hasWord = (text: string, answer: string): boolean =>
+  text.split(answer).some((before, i, parts) => {
+    const after = parts[i + 1];
+    return after !== undefined && !/[\p{L}\p{N}]$/u.test(before) && !/^[\p{L}\p{N}]/u.test(after);
+  });
