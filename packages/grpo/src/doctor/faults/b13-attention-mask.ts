@@ -54,7 +54,7 @@ export const b13: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B38', 'B39', 'B49', 'B51', 'B55', 'H05'],
       settles: 'One completion of a short prompt, scored alone and scored in the batch.',
-      proofs: ['PyTorch loop'],
+      proofs: ['native', 'PyTorch loop'],
       needs: ['promptIds', 'promptOf', 'firstPolicyLogprobs', 'comparableLogprobs'],
       test({ promptIds, promptOf, firstPolicyLogprobs, comparableLogprobs }, record) {
         const { mean: tolerance } = toleranceOf(record);
