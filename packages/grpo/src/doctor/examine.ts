@@ -34,7 +34,7 @@ export interface Diagnosis {
   findings: Finding[];
   /** Every check, in the order of the registry. */
   judgements: Judgement[];
-  /** What moved over the run; missing of a single step. */
+  /** What moved over the run; a single step has none. */
   course?: RunCourse;
   /** Metrics of a home-made log that no check has asked for. */
   unread: readonly string[];
@@ -51,25 +51,29 @@ export function examine(material: Material, checks: readonly Check[], watch = ne
   const runs = checks
     .filter((check): check is RunCheck => check.scope === 'run')
     .map((check) => new Run(check));
+  const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
+  // A run hands its log over with each record.
+  const makesLog = !material.series && logChecks.length > 0;
   const entries: MetricsEntry[] = [];
+  let records = 0;
   let first: Declared | undefined;
   const total = Array.isArray(material.records) ? material.records.length : 0;
   const report = (done: number) => watch.report({ stage: 'doctor', done, total, unit: 'step records' });
   report(0);
   for (const record of material.records ?? []) {
     for (const [i, check] of stepChecks.entries()) {
-      report(entries.length + i / stepChecks.length);
+      report(records + i / stepChecks.length);
       tallies.get(check)!.add(check.test(record), record.step);
     }
     for (const run of runs) run.see(record);
-    entries.push(entryOf(record));
+    if (makesLog) entries.push(entryOf(record));
     first ??= record.declared;
+    records++;
   }
   for (const run of runs) tallies.get(run.check)!.add(run.outcome());
   const { series = entries.length > 1 ? seriesOfRecords(entries) : undefined, declared = first } = material;
   const log = series && new LogView(series, declared);
   if (log) {
-    const logChecks = checks.filter((check): check is LogCheck => check.scope === 'log');
     for (const check of logChecks) tallies.get(check)!.add(check.test(log));
   }
   const all = [...tallies.values()];
@@ -81,7 +85,7 @@ export function examine(material: Material, checks: readonly Check[], watch = ne
     judgements: all.map((tally) => tally.judgement()),
     ...(log && { course: log.course }),
     unread: (material.series && log?.unread) ?? [],
-    records: entries.length,
+    records,
   };
 }
 

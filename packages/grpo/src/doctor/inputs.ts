@@ -56,7 +56,6 @@ export const inputs = {
   expectedBos: input('tokenizer.expectedBos', (r) => r.tokenizer?.expectedBos),
   padId: input('tokenizer.padId', (r) => r.tokenizer?.padId),
   endIds: input('tokenizer.endIds', (r) => r.tokenizer?.endIds),
-  pieces: input('tokenizer.pieces', (r) => r.tokenizer?.pieces),
 
   messages: input('prompts.messages', (r) => r.prompts?.messages),
   promptTexts: input('prompts.texts', (r) => r.prompts?.texts),

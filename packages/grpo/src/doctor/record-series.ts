@@ -1,4 +1,4 @@
-/** What step records tell of a run where there is no log beside them. */
+/** Metrics of a run out of its step records, for runs that left no log. */
 import { mean, withoutNaN } from '../maths/moments.js';
 import type { MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
 import { updateRows } from './inputs.js';

@@ -190,14 +190,6 @@ export function richRecord({
       padId: PAD,
       endIds: [END, PAD],
       specialTokens: { 0: '<s>', 47: '<|user|>', 48: '<|pad|>', 49: '<|end|>' },
-      // Other records show tokens by their ids.
-      ...(penalties && {
-        pieces: {
-          ids: Int32Array.from({ length: 50 }, (_, id) => id),
-          bytes: Uint8Array.from({ length: 50 }, (_, id) => 0x40 + id),
-          lengths: new Int32Array(50).fill(1),
-        },
-      }),
     },
     prompts: {
       messages: prompts.map((content) => [{ role: 'user', content }]),

@@ -3,7 +3,6 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import type { Inputs } from '../inputs.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -19,45 +18,6 @@ export const b09: Fault = {
   name: 'truncation',
   title: 'Prompts or completions are truncated silently',
   checks: [
-    stepCheck({
-      code: 'B09.text',
-      title: 'The ids of a prompt spell its text',
-      stage: 'template',
-      kind: 'heuristic',
-      level: 1,
-      rank: 1,
-      threshold:
-        'no prompt whose ids spell a part of its text, and none whose ids have less than half of its white space; special tokens, letter case and Unicode’s forms do not count, and a text that is a part of what the ids spell is right',
-      sources: ['huggingface/trl#3569', 'huggingface/trl#3601'],
-      why: 'A truncated prompt lacks the end of its question, or its header; a tokenizer that was loaded as one of another family drops spaces and line breaks.',
-      remedy:
-        'Decode the ids of one prompt and compare. Where the end lacks, raise the limit; where white space lacks, load the tokenizer by the class that its model uses.',
-      consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B03', 'B19', 'B30'],
-      settles: 'The ids of such a prompt, decoded with special tokens, beside the rendered text.',
-      proofs: [],
-      needs: ['promptTexts', 'promptIds', 'pieces'],
-      test({ promptTexts, promptIds, pieces }, record) {
-        const spell = spelling(pieces);
-        const special = Object.values(record.tokenizer?.specialTokens ?? {});
-        const judged = promptTexts.map((text, prompt) => {
-          const [asked, found] = [text, spell(promptIds[prompt]!)].map((one) => without(special, one));
-          return { prompt, ...compareTexts(asked!, found!) };
-        });
-        const wrong = judged.filter(({ lacks }) => lacks !== undefined);
-        const measured = { prompts: judged.length, wrong: wrong.length, lacks: wrong[0]?.lacks ?? 'nothing' };
-        return wrong.length > 0
-          ? warn(
-              measured,
-              wrong.map(({ prompt, missing }) => ({ prompt, text: missing })),
-            )
-          : pass(measured);
-      },
-      says: (m) =>
-        m.lacks === 'white space'
-          ? say`The ids of ${m.wrong} of ${m.prompts} prompts spell their text without its spaces and line breaks: the tokenizer is not the one that the model was trained with.`
-          : say`The ids of ${m.wrong} of ${m.prompts} prompts spell a part of their text only: ${m.lacks} of it lacks, cut off before the model saw it.`,
-    }),
     stepCheck({
       code: 'B09.prompt',
       title: 'Prompts are not truncated at the length limit',
@@ -118,35 +78,3 @@ export const b09: Fault = {
     }),
   ],
 };
-
-/** Returns what ids spell, by the bytes of their pieces. */
-function spelling({ ids, bytes, lengths }: Inputs['pieces']): (row: Int32Array) => string {
-  const pieces = new Map<number, Uint8Array>();
-  let start = 0;
-  for (const [i, id] of ids.entries()) {
-    pieces.set(id, bytes.subarray(start, start + lengths[i]!));
-    start += lengths[i]!;
-  }
-  return (row) => Buffer.concat(Array.from(row, (id) => pieces.get(id) ?? new Uint8Array())).toString();
-}
-
-const without = (parts: readonly string[], text: string): string =>
-  parts.filter(Boolean).reduce((rest, part) => rest.replaceAll(part, ''), text);
-
-const WHITE = /\s+/g;
-
-/** What a prompt's ids lack of its text. */
-function compareTexts(
-  text: string,
-  spelt: string,
-): { lacks?: 'the beginning' | 'the end' | 'white space'; missing: string } {
-  const [asked, found] = [text, spelt].map((one) => one.normalize('NFKC').toLowerCase().replace(WHITE, ''));
-  const white = (one: string) => one.match(/\s/g)?.length ?? 0;
-  if (found!.includes(asked!))
-    return found === asked && 2 * white(spelt.trim()) < white(text.trim())
-      ? { lacks: 'white space', missing: spelt }
-      : { missing: '' };
-  if (found === '') return { missing: '' };
-  if (asked!.startsWith(found!)) return { lacks: 'the end', missing: spelt };
-  return asked!.endsWith(found!) ? { lacks: 'the beginning', missing: spelt } : { missing: '' };
-}

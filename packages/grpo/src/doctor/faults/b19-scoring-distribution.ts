@@ -2,11 +2,12 @@ import { mean, moments, sum, withoutNaN } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { type Inputs, inputs } from '../inputs.js';
+import { inputs } from '../inputs.js';
 import { fromTheStart } from '../log-view.js';
 import { sampledMasks } from '../measures/first-update.js';
 import { isTruncation, temperatureOf, UNLIKELY } from '../measures/plain-scoring.js';
 import { hasPenalties, lowersNone, samplerGap, truncates } from '../measures/sampling.js';
+import { once } from '../once.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { explains, toleranceOf } from '../tolerance.js';
@@ -42,10 +43,9 @@ interface Surprise {
 }
 
 /** As text, what is missing. */
-function surpriseOf(
-  { firstPolicyLogprobs, comparableEntropies }: Pick<Inputs, 'firstPolicyLogprobs' | 'comparableEntropies'>,
-  record: StepRecord,
-): Surprise | string {
+const surpriseOf = once((record: StepRecord): Surprise | string => {
+  const firstPolicyLogprobs = inputs.firstPolicyLogprobs.from(record)!;
+  const comparableEntropies = inputs.comparableEntropies.from(record)!;
   const masks = sampledMasks(record);
   if (!masks && record.completions?.source?.some((source) => source !== 0))
     return 'scored.mask, or completions of the model’s tokens alone';
@@ -70,7 +70,7 @@ function surpriseOf(
   const isCut = truncates(rollout) && !inputs.supports.from(record);
   const explained = (rollout.minNewTokens ?? 0) > 0 ? 'any' : isCut ? 'below' : 'none';
   return { tokens, total, squares, bound, explained };
-}
+});
 
 /** @param least - nats per token below which nothing is told */
 function judgeSurprise(steps: readonly Surprise[], least: number) {
@@ -109,8 +109,8 @@ export const b19: Fault = {
         'Compare the sampler’s own log-probs with the scored ones, and check the sampling parameters that the engine used.',
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'comparableEntropies'],
-      test({ firstPolicyLogprobs, comparableEntropies }, record) {
-        const sums = surpriseOf({ firstPolicyLogprobs, comparableEntropies }, record);
+      test(_, record) {
+        const sums = surpriseOf(record);
         return typeof sums === 'string' ? notApplicable(sums) : judgeSurprise([sums], 0);
       },
       says: surprising,
@@ -133,7 +133,7 @@ export const b19: Fault = {
         'The log-probs of the sampler before and after its processors: they differ where it draws otherwise.',
       proofs: ['native', 'PyTorch loop'],
       needs: ['firstPolicyLogprobs', 'comparableEntropies'],
-      see: surpriseOf,
+      see: (_, record) => surpriseOf(record),
       test: (seen) =>
         judgeSurprise(
           seen.map(({ value }) => value),

@@ -5,7 +5,7 @@ import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { rewardNames } from '../log-view.js';
-import { type AnswerOrder, answerOrders } from '../measures/answer-order.js';
+import { type AnswerOrder, paidAnswers } from '../measures/answer-order.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
 import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
@@ -35,10 +35,6 @@ const PAYS_OTHERS = {
 
 const payOthers = (m: { reward?: string; order?: string; reading?: string }) =>
   say`The reward ${m.reward ?? ''} pays the completions that ${m.reading ?? ''} the answer of another prompt (${m.order ?? ''}), not those that ${m.reading ?? ''} their own: rows and completions are in different orders.`;
-
-/** The answers of several prompts, where each has one. */
-const known = (answers: readonly (string | null)[]): readonly string[] | undefined =>
-  answers.length > 1 && answers.every((answer) => answer !== null) ? answers : undefined;
 
 export const b21: Fault = {
   code: 'B21',
@@ -147,12 +143,16 @@ export const b21: Fault = {
       title: 'Completions are graded against the answer of their own prompt',
       threshold:
         'no reward pays exactly the completions that end in the answer of another prompt, or contain it (in turn, the next one, the one before, or in reverse; one exception per 50 that it pays), if it is off by their own answers for a tenth of the completions, and if chance would do so in less than one step of a thousand',
-      test({ answers, texts, ...given }) {
-        const all = known(answers);
-        if (!all) return notApplicable('answers of several prompts');
-        const found = answerOrders({ answers: all, texts, ...given }).filter(
-          ({ fits, isOff, choices }) => fits && isOff && choices > RARE,
-        );
+      test({ texts }, record) {
+        const paid = paidAnswers(record);
+        if (!paid) return notApplicable('answers of several prompts');
+        const found = paid
+          .filter(({ isOff }) => isOff)
+          .flatMap(({ reward, orders }) =>
+            orders()
+              .filter(({ fits, choices }) => fits && choices > RARE)
+              .map((one) => ({ ...one, reward })),
+          );
         const measured = { completions: texts.length, ...paidBy(found[0]) };
         return found.length > 0 ? warn(measured, found.map(evidenceOf)) : pass(measured);
       },
@@ -165,18 +165,22 @@ export const b21: Fault = {
       title: 'Over the steps, completions are graded against the answer of their own prompt',
       threshold:
         'the same over all records together, where the reward pays the answers of other prompts in each step that shows it',
-      see({ answers, ...given }) {
-        const all = known(answers);
-        return all ? { orders: answerOrders({ answers: all, ...given }) } : 'answers of several prompts';
+      see(_, record) {
+        const paid = paidAnswers(record);
+        return paid?.map((one) => ({ ...one, orders: one.orders() })) ?? 'answers of several prompts';
       },
       test(seen) {
-        const all = seen.flatMap(({ value }) => value.orders).filter(({ choices }) => choices > 0);
-        const kinds = new Map(all.map((one) => [`${one.reward} ${one.order} ${one.reading}`, one]));
-        const found = [...kinds].flatMap(([kind, one]) => {
-          const own = all.filter(({ reward, order, reading }) => `${reward} ${order} ${reading}` === kind);
-          const isSo =
-            own.every(({ fits }) => fits) && 2 * own.filter(({ isOff }) => isOff).length > own.length;
-          return isSo && sum(own.map(({ choices }) => choices)) > RARE ? [one] : [];
+        const all = seen.flatMap(({ value }) => value);
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const own = all.filter((one) => one.reward === reward);
+          // The orders of all steps are the same ones.
+          return own[0]!.orders.flatMap((one, i) => {
+            const shown = own.filter(({ orders }) => orders[i]!.choices > 0);
+            const isOff = 2 * shown.filter((step) => step.isOff).length > shown.length;
+            const fits = shown.every(({ orders }) => orders[i]!.fits);
+            const choices = sum(shown.map(({ orders }) => orders[i]!.choices));
+            return isOff && fits && choices > RARE ? [{ ...one, reward }] : [];
+          });
         });
         const measured = { records: seen.length, ...paidBy(found[0]) };
         return found.length > 0 ? warn(measured, found.map(evidenceOf)) : pass(measured);
@@ -305,7 +309,10 @@ function chanceOf(column: Float64Array, period: number): number {
   return chance;
 }
 
-const paidBy = (one: AnswerOrder | undefined) =>
+/** An order by which a reward pays. */
+type Found = AnswerOrder & { reward: string };
+
+const paidBy = (one: Found | undefined) =>
   one && { reward: one.reward, order: one.order, reading: one.reading };
 
-const evidenceOf = ({ reward, order }: AnswerOrder): Evidence => ({ text: reward, values: { order } });
+const evidenceOf = ({ reward, order }: Found): Evidence => ({ text: reward, values: { order } });

@@ -1,6 +1,6 @@
 import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, maskedGarbage, off } from '../plants.test.helper.js';
+import { all, declare, half, maskedGarbage, off } from '../plants.test.helper.js';
 
 const reference = 'sequence_logprob_reference';
 
@@ -205,6 +205,23 @@ testStepCheck('B38.old', [
       own((t) => (t % 2 ? 0.1 : -0.2))(record);
       record.completions!.samplerLogprobs = record.scored!.oldLogprobs!.slice();
     },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'those of the sampler, rounded to half precision',
+    plant: all(half, (record) => {
+      own((t) => (t % 2 ? 0.1 : -0.2))(record);
+      const rounded = (value: number) => value * (1 + 2 ** -9);
+      record.completions!.samplerLogprobs = record.scored!.oldLogprobs!.map(rounded);
+    }),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'those of the sampler by declaration',
+    plant: all(
+      own((t) => (t % 2 ? 0.1 : -0.2)),
+      declare({ objective: { oldLogprobs: 'sampler' } }),
+    ),
     verdict: 'not applicable',
   },
 ]);

@@ -22,7 +22,7 @@ import {
 import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { quote, say } from '../sentence.js';
-import { explains, repeatBound, toleranceOf } from '../tolerance.js';
+import { explains, isFull, repeatBound, toleranceOf } from '../tolerance.js';
 
 /** A total this near 0 is that of certain text, and may well repeat. */
 const CERTAIN = 10;
@@ -136,8 +136,11 @@ export const b38: Fault = {
       test({ firstPolicyLogprobs, oldLogprobs }, record) {
         const sampler = inputs.samplerLogprobs.from(record);
         const drawn = inputs.sampledLogprobs.from(record);
-        const copied = [sampler, drawn].some((rows) => rows && areEqual(rows, oldLogprobs));
-        if (copied) return notApplicable('old log-probs that are not the sampler’s');
+        // Half precision rounds what it copies.
+        const share = isFull(record) ? 0 : 2 ** -7;
+        const isCopy = [sampler, drawn].some((rows) => rows && areEqual(rows, oldLogprobs, share));
+        if (isCopy || record.declared?.objective?.oldLogprobs === 'sampler')
+          return notApplicable('old log-probs that are not the sampler’s');
         const gap = compareFirst(record, firstPolicyLogprobs, oldLogprobs);
         if (gap.tokens === 0) return notApplicable('tokens scored by both');
         const measured = { mean: gap.mean, max: gap.max };
@@ -349,10 +352,12 @@ export const b38: Fault = {
   ],
 };
 
-/** Whether two sets of rows are copies of each other. */
-const areEqual = (some: readonly Float32Array[], others: readonly Float32Array[]): boolean =>
+/** Whether rows are copies of others, but for a share of each number. */
+const areEqual = (some: readonly Float32Array[], others: readonly Float32Array[], share: number): boolean =>
   some.every(
-    (row, b) => row.length === others[b]?.length && row.every((value, t) => value === others[b]![t]),
+    (row, b) =>
+      row.length === others[b]?.length &&
+      row.every((value, t) => Math.abs(value - others[b]![t]!) <= share * Math.abs(value)),
   );
 
 function firstKl(log: LogView): Evidence {

@@ -42,8 +42,8 @@ export function endsTrained<K extends Measurements>(
 }
 
 /**
- * Where the padding begins that follows an end token of the model up to the end of the row: a batch that was not cut at
- * the ends of its completions. Undefined where none does.
+ * The place of the first padding token, in a row that has nothing but padding behind its first end token: such a batch was
+ * not cut at the ends of its completions. Undefined for other rows.
  */
 export function paddingFrom(
   row: Int32Array,
@@ -55,7 +55,7 @@ export function paddingFrom(
   return row.subarray(end + 1).every((id) => id === padId) ? end + 1 : undefined;
 }
 
-/** Where a run of two padding tokens or more begins that ends the row; undefined where none does. */
+/** The place of the first padding token, in a row that ends with two or more; undefined for other rows. */
 export function paddedFrom(row: Int32Array, padId: number): number | undefined {
   let from = row.length;
   while (from > 0 && row[from - 1] === padId) from--;
