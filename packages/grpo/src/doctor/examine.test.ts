@@ -240,6 +240,12 @@ describe('confusable faults', () => {
     expect(sick(ofLog({ [cut]: times(40, (i) => Math.min(1, i / 30)) }))[0]).toBe('B08.log');
   });
 
+  it('no gradient: nothing is whole (B09), or nobody knows why (B45)', () => {
+    const dead = { grad_norm: times(3, 0), loss: times(3, 0) };
+    expect(sick(ofLog({ ...dead, 'completions/clipped_ratio': times(3, 1) }))[0]).toBe('B09.log');
+    expect(sick(ofLog(dead))[0]).toBe('B45.zero-log');
+  });
+
   it('ratios of exactly 1: several updates (B40), one update', () => {
     const stuck = (record: StepRecord) => {
       record.updates![1]!.ratios!.fill(1);

@@ -78,7 +78,7 @@ export class LogView {
 }
 
 /** Times, speeds and memory: nothing that a check of GRPO could read. */
-const OF_THE_MACHINE =
+export const OF_THE_MACHINE =
   /(^|[/_ ])(time|sec(ond)?s?|s|ms|elapsed|wall\w*|epoch|tps|tok_s|\w*_per_sec(ond)?|mem(ory)?|gpu\w*|timestamp|runtime)($|[/_ ])/i;
 
 /** A metric at an entry, as evidence. */
@@ -114,6 +114,10 @@ export function isOfFirstStep({ series }: LogView, step: number): boolean {
   const { entries, isCounted, countsFrom = 1, stepsPerEntry = 1 } = series;
   return step < countsFrom + stepsPerEntry && !(isCounted && entries.length < FEWEST_OF_A_RUN);
 }
+
+/** Whether an entry of this step is the first of the run, though it may average over several steps. */
+export const isOfFirstEntry = (log: LogView, step: number): boolean =>
+  isOfFirstStep(log, step) || step === log.series.stepsPerEntry;
 
 /**
  * The entry that has the KL of the first step alone; one of an evaluation may come before it. Of several updates from a

@@ -35,6 +35,8 @@ export type TrainSettings = Common &
     | 'optimizer'
     | 'train'
     | 'checkpoint'
+    | 'record'
+    | 'doctor'
     | 'sinks'
   >;
 

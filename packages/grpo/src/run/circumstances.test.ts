@@ -69,11 +69,17 @@ describe('the circumstances of a run', () => {
     await open(1, true);
     const restarted = `${at('run')} has no checkpoint: the run starts over.`;
     expect(notes.splice(0)).toEqual([restarted]);
+    const evaluations = at('run/eval.jsonl');
+    writeFileSync(evaluations, '{"step":0}\n');
+    await open(1, true);
+    expect(readFileSync(evaluations, 'utf8')).not.toBe('');
+    expect(notes.splice(0)).toEqual([restarted]);
+    // Another reward measures otherwise.
     appendFileSync(at('brief.js'), '// mended');
     await open(2, true);
+    expect(readFileSync(evaluations, 'utf8')).toBe('');
     expect(notes).toEqual([
-      `Changed since this run was last started: threads 1, now 2; ${at('brief.js')} has changed. ` +
-        'From here on, results are not bit for bit those of a run without the stop.',
+      `Changed since this run was last started: threads 1, now 2; ${at('brief.js')} has changed.`,
       restarted,
     ]);
     await open(2, true);

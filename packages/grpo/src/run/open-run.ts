@@ -132,6 +132,12 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     // A configured model is loaded before the folder is made: one that cannot be leaves no run behind.
     const configured = checkpoint || config.model === undefined ? undefined : open(task);
     if (config.model === undefined) requireModelKind(shared, makesDiffusion(config));
+    const { maxNewTokens } = config.rollout;
+    const room = configured?.model.decoder.config.maxPositions ?? Number.POSITIVE_INFINITY;
+    if (maxNewTokens >= room)
+      watcher.note?.(
+        `rollout.maxNewTokens=${maxNewTokens}: the context of the model holds ${room} tokens, prompt and completion together. Completions end there, as truncated ones.`,
+      );
     if (configured) requireRowsFit(configured.model, task, shared, watch.finishing());
     const folder = options.resume
       ? await RunFolder.resume(config.output, checkpoint?.step ?? 0, record, options.restart)
@@ -139,9 +145,10 @@ export async function openRun(given: ResolvedConfig, options: OpenOptions = {}):
     cleanups.push(() => folder.close());
     if (checkpoint) dropSurplus(folder.checkpoints, checkpoint, config.checkpoint.keep);
     const changes = folder.previous ? changedCircumstances(folder.previous, record) : [];
-    if (changes.length > 0) watcher.note?.(describeChanges(changes));
+    if (changes.length > 0) watcher.note?.(describeChanges(changes, checkpoint !== undefined));
     if (options.resume && !checkpoint) {
       watcher.note?.(`${config.output} has no checkpoint: the run starts over.`);
+      if (changes.length > 0) await folder.dropEvaluations();
     }
     if (!checkpoint && !configured) await makeTinyModel(config);
     const { model, plan } = configured ?? open(task, checkpoint?.dir);
@@ -195,6 +202,8 @@ function orDelete(error: unknown, { dir }: CheckpointFolder): unknown {
   return new UserError(error.message, { hint, cause: error });
 }
 
-const describeChanges = (changes: readonly string[]) =>
-  `Changed since this run was last started: ${changes.join('; ')}. ` +
-  'From here on, results are not bit for bit those of a run without the stop.';
+/** @param goesOn - whether steps are kept that were made before the changes */
+const describeChanges = (changes: readonly string[], goesOn: boolean) =>
+  `Changed since this run was last started: ${changes.join('; ')}.${
+    goesOn ? ' From here on, results are not bit for bit those of a run without the stop.' : ''
+  }`;

@@ -59,7 +59,8 @@ function fitting(all: readonly (readonly string[])[], room: number): string[] {
 /** What moved, each in a line, and in one paragraph what did not. */
 function courseLines(rows: readonly CourseRow[], width: number, most: number): string[] {
   if (rows.length === 0) return [];
-  const isTold = ({ quantity, movement }: CourseRow) => movement !== undefined || quantity === 'reward';
+  const isTold = ({ quantity, movement, extreme, isConstant }: CourseRow) =>
+    movement !== undefined || extreme !== undefined || isConstant || quantity === 'reward';
   const told = rows.filter(isTold).slice(0, most);
   const others = rows.filter((row) => !told.includes(row)).map(rowText);
   const texts = told.map(rowText);
@@ -71,7 +72,9 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
   const rest = most > 1 ? others.map(([name, levels]) => `${name} ${levels}`).join(', ') : '';
   return [
     ...wrap(
-      'First eighth of the run → last, with the step of the change and its distance from the noise:',
+      rows.every(({ isShort }) => isShort)
+        ? 'First entry → last:'
+        : 'First eighth of the run → last, with the step of the change and its distance from the noise:',
       width,
     ),
     ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(

@@ -7,6 +7,9 @@ import type { Rule } from './rule.js';
 const DISTORTING = ['minNewTokens', 'repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const;
 const PLAIN_ROLLOUT = rolloutSection.parse({});
 
+/** A record of each takes some kilobytes of JavaScript's memory, which has 4 GB. */
+const MOST_COMPLETIONS = 100_000;
+
 /** Sampling and evaluation. */
 export const rolloutRules: readonly Rule[] = [
   {
@@ -23,6 +26,13 @@ export const rolloutRules: readonly Rule[] = [
     check: ({ rollout: { minNewTokens, maxNewTokens } }) =>
       minNewTokens > maxNewTokens
         ? `at least ${minNewTokens} tokens cannot fit into at most ${maxNewTokens}. Raise maxNewTokens or lower minNewTokens.`
+        : undefined,
+  },
+  {
+    keys: ['rollout.prompts', 'rollout.group'],
+    check: ({ rollout: { prompts, group } }) =>
+      prompts * group > MOST_COMPLETIONS
+        ? `${prompts} prompts × ${group} are ${prompts * group} completions in a step, of at most ${MOST_COMPLETIONS}: each stays in memory until the step ends. Lower them.`
         : undefined,
   },
   {

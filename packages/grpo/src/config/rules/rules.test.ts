@@ -93,6 +93,7 @@ const cases: Case[] = [
   inert('rollout.apiKeyEnv=KEY', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.timeoutSeconds=5', OWN, SERVED, /engine=own samples in this process/),
   inert('rollout.weightsFolder=w', OWN, SERVED, /engine=own samples in this process/),
+  [/are 80000000 completions in a step, of at most/, [...OWN, 'rollout.prompts=10000000'], OWN],
   [/no task\. Give task\.data/, ['model=m'], OWN],
   [/may differ where their sums are equal/, [...GDPO, 'groups.refills=1'], [...OWN, 'groups.refills=1']],
   [/may differ where their sums are equal/, [...REPLAY, 'advantage.combine=normalize_then_sum'], REPLAY],

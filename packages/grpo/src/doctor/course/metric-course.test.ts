@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seriesOf } from '../planted.test.helper.js';
 import { MetricCourse } from './metric-course.js';
-import { courseRows } from './rows.js';
+import { courseRows, rowText } from './rows.js';
 import { RunCourse } from './run-course.js';
 import { segmentsOf } from './segments.js';
 
@@ -74,5 +74,36 @@ describe('flat groups of a log without their share', () => {
   it('have none where every entry has one: the share is not known to be 0', () => {
     expect(rowsOf({ reward: [0.5, 0.4, 0.6], 'advantages/all_zero': [0, 0, 0] })).toEqual([]);
     expect(rowsOf({ reward: [0.5, 0.4, 0.6], frac_reward_zero_std: [0, 0, 0] })).toHaveLength(1);
+  });
+});
+
+describe('rows of a short log', () => {
+  const textsOf = (metrics: Record<string, (number | undefined)[]>) =>
+    courseRows(new RunCourse(seriesOf({ metrics }))).map((row) => rowText(row).join('  ').trim());
+
+  it('tell the value beyond both ends, what never changes, and what else changes its size', () => {
+    expect(
+      textsOf({
+        reward: [0.77, 0.94, 0.59, 0.31],
+        'kl/old': [0.001, 0.001, 0.119, 0.075],
+        'rewards/format/mean': [0, 0, 0, 0],
+        'rewards/accuracy/mean': [0.5, 0.6, 0.55, 0.45],
+        'tool_call/mean': [0.012, 0.01, 0, 0],
+        'clip_ratio/low_mean': [0.001, 0.1, 0, 0],
+        temperature: [1, 1, 1, 1],
+      }),
+    ).toEqual([
+      'reward  0.77 → 0.31  up to 0.94 at step 2',
+      'accuracy  0.5 → 0.45  up to 0.6 at step 2',
+      'format  0 → 0  the same at each entry',
+      'kl/old  0.001 → 0.075  up to 0.119 at step 3',
+      'tool_call/mean  0.012 → 0',
+    ]);
+  });
+
+  it('leave a long log to its noise', () => {
+    const texts = textsOf({ reward: swing(0.5, 20), 'tool_call/mean': [...swing(1, 10), ...swing(0, 10)] });
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toContain('within the noise');
   });
 });

@@ -3,6 +3,7 @@ import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
+import { fromTheStart } from '../log-view.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -60,7 +61,7 @@ export const b09: Fault = {
       remedy:
         'Raise max_new_tokens, ask for shorter answers, or leave truncated completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      induces: ['B30', 'B20', 'B28'],
+      induces: ['B30', 'B20', 'B28', 'B45'],
       settles: 'Compare the rewards of truncated completions with those of complete ones.',
       proofs: [],
       needs: ['completions/clipped_ratio'],
@@ -69,7 +70,8 @@ export const b09: Fault = {
         if (cut.length === 0) return notApplicable('a share that is a number');
         const measured = { entries: cut.length, share: median(cut) };
         const isJudged = measured.share >= MOSTLY_CUT && cut.length >= CUT_ENTRIES;
-        if (measured.share >= ALL_CUT && !isJudged) return warn(measured);
+        if (measured.share >= ALL_CUT && !isJudged)
+          return warn(measured, fromTheStart(log, 'completions/clipped_ratio'));
         return measured.share >= CUT && !isJudged ? inform(measured) : pass(measured);
       },
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],

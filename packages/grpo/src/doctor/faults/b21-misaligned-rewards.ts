@@ -91,7 +91,7 @@ export const b21: Fault = {
       remedy:
         'Compute the reward of one completion by hand and compare; look at the order of the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B30', 'B31', 'B33'],
+      induces: ['B27', 'B30', 'B31', 'B33'],
       settles:
         'Compute the rewards of one step again, one completion at a time: they must equal the recorded rewards.',
       proofs: ['native'],

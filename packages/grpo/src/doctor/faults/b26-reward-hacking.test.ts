@@ -1,5 +1,7 @@
+import { describe, expect, it } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { onRows } from '../plants.test.helper.js';
+import { judgeRun, onRows, recordsOf } from '../plants.test.helper.js';
 
 testStepCheck('B26.canary', [
   {
@@ -76,3 +78,30 @@ testLogCheck('B26.other', [
     verdict: 'pass',
   },
 ]);
+
+/** Right answers in texts that go on behind them, as a grader pays that looks for the answer anywhere. */
+const containing = (pays: (text: string, answer: string) => boolean) => (record: StepRecord) => {
+  const { completions, rewards, prompts } = record;
+  const B = completions!.texts!.length;
+  prompts!.answers = Array.from(prompts!.lengths!, (_, p) => String(100 + p));
+  const answerOf = (b: number) => prompts!.answers![completions!.prompt![b]!]!;
+  completions!.texts = completions!.texts!.map((_, b) => (b % 2 === 0 ? `${answerOf(b)} or 7` : 'no idea'));
+  for (let b = 0; b < B; b++) rewards!.values![b] = Number(pays(completions!.texts[b]!, answerOf(b)));
+};
+
+describe('B26.contains', () => {
+  const judged = (pays: (text: string, answer: string) => boolean) =>
+    judgeRun('B26.contains', recordsOf([1, 2], containing(pays)));
+
+  it('warns where all texts are paid that have the answer in them', () => {
+    expect(judged((text, answer) => text.includes(answer))).toMatchObject({
+      severity: 'warn',
+      evidence: [{ text: '100 or 7 (the answer is 100)' }, {}],
+    });
+  });
+
+  it('passes a grader that reads the answer, and one that pays something else', () => {
+    expect(judged((text, answer) => text.endsWith(answer))).toMatchObject({ verdict: 'pass' });
+    expect(judged((text) => text.startsWith('no'))).toMatchObject({ verdict: 'pass' });
+  });
+});

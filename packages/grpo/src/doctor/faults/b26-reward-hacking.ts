@@ -1,15 +1,19 @@
+import { sum } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { CANARY } from '../../trace/index.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { functionOf, rewardNames } from '../log-view.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
 /** A reward for the answer from which little is left to learn. */
 const KNOWN = 0.8;
+/** Completions that show by what a reward is paid. */
+const ENOUGH_HOLES = 5;
 
 export const b26: Fault = {
   code: 'B26',
@@ -39,6 +43,69 @@ export const b26: Fault = {
         ),
       says: (m) =>
         say`${m.wrong} of ${m.probes} known worthless answers earned at least as much as a right one: ${quote(m.kinds)}${ruleText(m.rule)}.`,
+    }),
+    runCheck({
+      code: 'B26.contains',
+      title: 'A reward asks for the answer, not for a text that contains it',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 5,
+      threshold: `reported when over all records a reward pays exactly the completions that contain the reference answer as a part of their text, of which ${ENOUGH_HOLES} or more do not end in it, and ${ENOUGH_HOLES} or more completions do not contain it`,
+      sources: [],
+      why: 'Seen in graders written as `answer in completion`: 17#27 and 170 contain 17. A policy finds that more numbers pay.',
+      remedy:
+        'Grade what the completion gives as its answer: the last number, or what stands between tags or in a box.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Grade a text of many numbers, the right one among them.',
+      proofs: ['PyTorch loop'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const known = [...texts.keys()].filter((b) => goldIn(answers[promptOf[b]!] ?? '') !== '');
+        if (known.length === 0) return 'reference answers';
+        return rewardNames.map((reward, k) => {
+          const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
+          const most = Math.max(...values);
+          const seen = known.map((b) => {
+            const [text, answer] = [texts[b]!, goldIn(answers[promptOf[b]!]!)];
+            const holds = text.includes(answer);
+            return { text, answer, holds, isPaid: values[b] === most, ends: endsIn(text, answer) };
+          });
+          const holes = seen.filter(({ holds, ends }) => holds && !ends);
+          return {
+            reward,
+            varies: most > Math.min(...values),
+            fits: seen.every(({ holds, isPaid }) => holds === isPaid),
+            holes: holes.length,
+            without: seen.filter(({ holds }) => !holds).length,
+            example: holes[0],
+          };
+        });
+      },
+      test(seen) {
+        const all = seen.flatMap(({ step, value }) =>
+          value.filter(({ varies }) => varies).map((one) => ({ step, ...one })),
+        );
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const own = all.filter((one) => one.reward === reward);
+          const [holes, without] = [sum(own.map((one) => one.holes)), sum(own.map((one) => one.without))];
+          const isFound = own.every(({ fits }) => fits) && holes >= ENOUGH_HOLES && without >= ENOUGH_HOLES;
+          return isFound ? [{ reward, holes, own }] : [];
+        });
+        const measured = {
+          records: seen.length,
+          reward: found[0]?.reward ?? '',
+          holes: found[0]?.holes ?? 0,
+        };
+        const evidence = found.flatMap(({ own }) =>
+          own.flatMap(({ step, example }) =>
+            example ? [{ step, text: `${example.text} (the answer is ${example.answer})` }] : [],
+          ),
+        );
+        return found.length > 0 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} pays every completion whose text contains the reference answer, ${m.holes} of which do not end in it: more numbers in a text pay more often.`,
     }),
     logCheck({
       code: 'B26.log',

@@ -69,3 +69,45 @@ testLogCheck('B28.chance', [
     verdict: 'not applicable',
   },
 ]);
+
+testLogCheck('B28.few', [
+  {
+    name: 'a format that never paid in three entries',
+    metrics: {
+      reward: [1.1, 1.4, 1.3],
+      'rewards/format/mean': times(3, 0),
+      'rewards/accuracy/mean': [0.3, 0.4, 0.4],
+    },
+    verdict: 'inform',
+    evidence: { text: 'format' },
+    measured: { what: 'format is 0' },
+  },
+  {
+    name: 'a fallback for every completion',
+    metrics: {
+      reward: [1, 2, 1],
+      'rewards/format/mean': [0.5, 1.5, 0.5],
+      'rewards/accuracy/mean': times(3, 0.5),
+    },
+    verdict: 'inform',
+  },
+  {
+    name: 'a penalty of 0, and a format that all have',
+    metrics: {
+      reward: [1, 2, 1],
+      'rewards/repetition_penalty/mean': times(3, 0),
+      'rewards/format/mean': times(3, 1),
+      'rewards/accuracy/mean': [0, 1, 0],
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'nothing that varies',
+    metrics: {
+      reward: times(3, 0),
+      'rewards/format/mean': times(3, 0),
+      'rewards/accuracy/mean': times(3, 0),
+    },
+    verdict: 'pass',
+  },
+]);

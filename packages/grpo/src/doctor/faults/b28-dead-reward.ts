@@ -7,8 +7,8 @@ import { say } from '../sentence.js';
 
 /** Names of penalties, which are 0 where there is nothing to penalise. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;
-/** Fewest steps for which a constant metric is evidence. */
-const LONG = 20;
+/** Fewest steps for which a constant metric is evidence, and for which it is worth a word. */
+const [LONG, FEW] = [20, 3];
 
 /** Names of rewards for the form of an answer. */
 const FORM = /format|tag|xml|style/i;
@@ -64,6 +64,51 @@ export const b28: Fault = {
       },
       says: (m) =>
         say`${m.dead} of ${m.rewards} rewards never pay in ${m.steps} steps: ${m.names}. ${m.dead === m.rewards && !m.learns ? 'Nothing is rewarded.' : 'Only the others train.'}`,
+    }),
+    logCheck({
+      code: 'B28.few',
+      title: 'No reward is one value in each entry of a short log',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 6,
+      threshold: `in a log of ${FEW} to ${LONG - 1} steps, no reward is one value in every entry while another varies; a penalty of 0 and a reward that all earn are healthy. It only informs`,
+      sources: ['huggingface/open-r1#239'],
+      why: 'Seen in runs whose format could not match, and in one whose accuracy was a fallback of 0.5 for every completion.',
+      remedy: 'Test the function on a text that should earn more, and on one that should earn less.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'Grade a gold completion, and an empty one, with this reward.',
+      proofs: [],
+      needs: ['reward'],
+      test(log) {
+        const names = rewardNames(log);
+        const valuesOf = (name: string) => withoutNaN(log.column(`rewards/${name}/mean`));
+        const judged = names.filter((name) => valuesOf(name).length >= FEW);
+        if (judged.length < 2 || log.stepsWith('reward') >= LONG)
+          return notApplicable(`several rewards over ${FEW} to ${LONG - 1} steps`);
+        const still = judged.filter((name) => isFlat(valuesOf(name)));
+        const dead = still.filter((name) => {
+          const [value] = valuesOf(name) as [number];
+          return value !== 1 && !(value === 0 && PENALTY.test(name));
+        });
+        const measured = {
+          rewards: judged.length,
+          entries: valuesOf(judged[0]!).length,
+          what: dead.map((name) => say`${name} is ${valuesOf(name)[0]!}`).join(', '),
+        };
+        const column = (name: string) => log.column(`rewards/${name}/mean`);
+        return dead.length > 0 && still.length < judged.length
+          ? inform(
+              measured,
+              dead.map((name) => {
+                const index = column(name).findIndex((value) => !Number.isNaN(value));
+                return at(log, index, name, column(name)[index]!);
+              }),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Of ${m.rewards} rewards ${m.what} in each of ${m.entries} entries: no completion has earned more yet, or the function gives every one the same.`,
     }),
     logCheck({
       code: 'B28.chance',

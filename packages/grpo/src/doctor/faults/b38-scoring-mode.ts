@@ -19,7 +19,7 @@ import {
   ofFirstUpdate,
   placeOf,
 } from '../measures/first-update.js';
-import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
 import { quote, say } from '../sentence.js';
 import { explains, isFull, repeatBound, toleranceOf } from '../tolerance.js';
@@ -28,6 +28,9 @@ import { explains, isFull, repeatBound, toleranceOf } from '../tolerance.js';
 const CERTAIN = 10;
 /** Totals of the policy on what it sampled, beside the reference's. */
 const TIMES = 2;
+
+/** Nats per token that no pretrained model has on its own samples, and that no vocabulary allows. */
+const [LOST, UNIFORM] = [5, 13];
 
 /** Nats per token by which the median of k1 may be negative. */
 const CHANCE = 0.1;
@@ -222,6 +225,36 @@ export const b38: Fault = {
       },
       says: (m) =>
         say`At step ${m.step} the policy gives its own completions ${m.policy} nats, the reference ${m.reference}. On average no model gives samples a higher log-prob than the model that sampled them: the policy is not scored as it samples. Dropout in training mode has that effect.`,
+    }),
+    logCheck({
+      code: 'B38.entropy',
+      title: 'The entropy is that of a language model',
+      stage: 'logprob',
+      kind: 'heuristic',
+      level: 3,
+      rank: 8,
+      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more; above ${UNIFORM}, more than a vocabulary allows, it only informs`,
+      sources: [],
+      why: 'Pretrained models have 0.1 to 2 nats per token on what they sample. Seen at 6.35, in a training pass that hid nine tenths of the activations.',
+      remedy:
+        'Score a sentence of plain text with the training pass and with the model as it is loaded for inference: the log-probs must agree. Look at weights that were not loaded, at masks, positions, attention and number type.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B39', 'B54', 'B62'],
+      settles:
+        'The log-probs of one completion by the training pass and by the sampler. An untrained model is as unsure in both.',
+      proofs: [],
+      needs: ['entropy'],
+      test(log) {
+        const entropy = withoutNaN(log.column('entropy'));
+        if (entropy.length < 3) return notApplicable('3 entries');
+        const measured = { entries: entropy.length, least: Math.min(...entropy), median: median(entropy) };
+        if (measured.least <= LOST) return pass(measured);
+        return measured.least > UNIFORM ? inform(measured) : warn(measured);
+      },
+      says: (m) =>
+        m.least > UNIFORM
+          ? say`The entropy is ${m.least} nats and more in all ${m.entries} entries, and a vocabulary of 250,000 tokens has at most 12.4: it is a sum over tokens, not a mean. If the loss is such a sum, too, its gradient grows with the length.`
+          : say`The entropy is ${m.least} nats per token and more in all ${m.entries} entries (median ${m.median}): as if each token were drawn from ${Math.round(Math.exp(m.median))} equally likely ones. Either the model is untrained, or the pass that trains does not compute what the sampler does.`,
     }),
     logCheck({
       code: 'B38.log',

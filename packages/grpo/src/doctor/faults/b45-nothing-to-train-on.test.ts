@@ -100,6 +100,12 @@ testLogCheck('B45.zero-log', [
     verdict: 'warn',
     measured: { differ: false, isSame: true },
   },
+  {
+    name: 'without one, in a log that has no loss',
+    metrics: { grad_norm: times(5, 0), policy_loss: times(5, 0) },
+    verdict: 'warn',
+    measured: { loss: 0 },
+  },
   { name: 'who knows', metrics: { loss: times(4, 0) }, verdict: 'not applicable' },
   {
     name: 'a gradient that is printed as 0.000',

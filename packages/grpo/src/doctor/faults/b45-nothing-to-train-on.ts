@@ -1,12 +1,17 @@
 import { nonzero, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { valuesAt } from '../log-view.js';
+import { fromTheStart, valuesAt } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
-const WORDS: Readonly<Record<string, string>> = { loss: 'loss', grad_norm: 'gradient norm', kl: 'KL' };
+const WORDS: Readonly<Record<string, string>> = {
+  loss: 'loss',
+  policy_loss: 'policy loss',
+  grad_norm: 'gradient norm',
+  kl: 'KL',
+};
 
 export const b45: Fault = {
   code: 'B45',
@@ -126,10 +131,15 @@ export const b45: Fault = {
       proofs: ['native'],
       needs: [],
       test(log): Outcome<{ entries: number; what?: string; broken?: number; step?: number }> {
-        const names = ['loss', ...(log.declared.dtype === 'float16' ? [] : ['grad_norm']), 'kl'];
+        const names = [
+          'loss',
+          'policy_loss',
+          ...(log.declared.dtype === 'float16' ? [] : ['grad_norm']),
+          'kl',
+        ];
         const { entries } = log.series;
         if (entries.every(({ values }) => names.every((name) => values[name] === undefined)))
-          return notApplicable('loss, grad_norm, or kl');
+          return notApplicable('loss, policy_loss, grad_norm, or kl');
         const broken = names.flatMap((name): Evidence[] => {
           const known = entries.filter(({ values }) => values[name] !== undefined);
           // Loggers write a KL as NaN that is missing now and then, or is not measured at all.
@@ -167,7 +177,7 @@ export const b45: Fault = {
       level: 6,
       rank: 30,
       threshold:
-        'NaN or infinite in at most a tenth of the entries that have it, and finite after them: only informs, since loggers write NaN for what was not measured',
+        'NaN or infinite in at most half of the entries that have it, and finite after them: only informs, since loggers write NaN for what was not measured',
       sources: [],
       why: 'Seen in a public run, in one entry of 37.',
       remedy: 'Look at the completions of that step: an empty mask gives 0/0, a ratio of e^89 overflows.',
@@ -181,7 +191,7 @@ export const b45: Fault = {
         const broken = known.filter(({ values }) => !Number.isFinite(values.kl));
         if (known.length === 0) return notApplicable('kl');
         const [first] = broken;
-        const isSeldom = 10 * broken.length <= known.length;
+        const isSeldom = 2 * broken.length <= known.length;
         if (!first || !isSeldom || known.at(-1) === broken.at(-1)) return pass({ entries: known.length });
         return inform(
           { entries: known.length, broken: broken.length, step: first.step },
@@ -193,13 +203,13 @@ export const b45: Fault = {
     }),
     logCheck({
       code: 'B45.zero-log',
-      title: 'Loss and gradient are not 0 throughout',
+      title: 'The gradient is not 0 throughout',
       stage: 'loss',
       kind: 'heuristic',
       level: 6,
       rank: 12,
       threshold:
-        'not both exactly 0 in every entry of 3 or more; a loss of 0 with a gradient is normal at ratio 1',
+        'not exactly 0 in every entry of 3 or more, as is the loss where it is logged; a loss of 0 with a gradient is normal at ratio 1',
       sources: ['huggingface/trl#2703', 'huggingface/trl#3452', 'huggingface/open-r1#239'],
       why: 'Three reports that took a loss of 0 for a fault.',
       remedy:
@@ -207,21 +217,25 @@ export const b45: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of a step: advantages and masks.',
       proofs: [],
-      needs: ['loss', 'grad_norm'],
-      test(log): Outcome<{ entries: number; differ: boolean; isSame: boolean; isCut: boolean }> {
+      needs: ['grad_norm'],
+      test(
+        log,
+      ): Outcome<{ entries: number; loss: number; differ: boolean; isSame: boolean; isCut: boolean }> {
         const [loss, norms] = [withoutNaN(log.column('loss')), withoutNaN(log.column('grad_norm'))];
         const deviation = log.course.metric('reward_std')?.mean;
         const flat = log.course.of('flat')?.mean;
         const differ = (deviation ?? 0) > 0 && (flat ?? 1) < 1;
         const isCut = (log.course.of('cut')?.mean ?? 0) === 1;
         const isSame = !differ && (deviation === 0 || flat === 1);
-        const measured = { entries: loss.length, differ, isSame, isCut };
-        if (loss.length < 3 || log.isRounded('grad_norm'))
+        const measured = { entries: norms.length, loss: loss.length, differ, isSame, isCut };
+        if (norms.length < 3 || log.isRounded('grad_norm'))
           return notApplicable('3 entries that are not rounded');
-        return [...loss, ...norms].every((value) => value === 0) ? warn(measured) : pass(measured);
+        return [...loss, ...norms].every((value) => value === 0)
+          ? warn(measured, fromTheStart(log, 'grad_norm'))
+          : pass(measured);
       },
       says: (m) =>
-        say`Loss and gradient are exactly 0 in all ${m.entries} entries: nothing is trained${m.differ ? ', although rewards differ within groups' : m.isSame ? ', since in each group all completions earn the same reward' : ''}.${
+        say`${m.loss > 0 ? 'Loss and gradient are' : 'The gradient is'} exactly 0 in all ${m.entries} entries: nothing is trained${m.differ ? ', although rewards differ within groups' : m.isSame ? ', since in each group all completions earn the same reward' : ''}.${
           !m.differ
             ? ''
             : m.isCut

@@ -198,3 +198,28 @@ it('B51.follows warns of a reference that is the policy after updates that chang
   const seen = all(copied, half, facts({ changedWeightShare: 0.3 }));
   expect(judgeRun('B51.follows', stepsOf(3, seen))).toMatchObject(warned);
 });
+
+testLogCheck('B51.falls', [
+  {
+    name: 'largest at first',
+    metrics: { kl: [10_833, 1678, 907, 1291, 65] },
+    series: { stepsPerEntry: 10 },
+    firstStep: 10,
+    verdict: 'warn',
+    evidence: { step: 10 },
+    measured: { first: 10_833, later: 907 },
+  },
+  {
+    name: 'grows',
+    metrics: { kl: [1.2, 30, 60, 90, 100] },
+    series: { stepsPerEntry: 10 },
+    firstStep: 10,
+    verdict: 'pass',
+  },
+  {
+    name: 'an excerpt from later on',
+    metrics: { kl: [10_833, 1678, 907, 1291, 65] },
+    firstStep: 40,
+    verdict: 'not applicable',
+  },
+]);

@@ -1,7 +1,14 @@
 import { median } from '../../maths/quantile.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, beforeUpdates, isOfFirstStep, klOfStepOne, measuresBefore } from '../log-view.js';
+import {
+  at,
+  beforeUpdates,
+  isOfFirstEntry,
+  isOfFirstStep,
+  klOfStepOne,
+  measuresBefore,
+} from '../log-view.js';
 import { agreesWithSampler, compareFirst, hasEqualWeights, placeOf } from '../measures/first-update.js';
 import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -11,6 +18,9 @@ import { isFull, toleranceOf } from '../tolerance.js';
 const EARLY = 0.1;
 /** Learning rate × steps: the way that a weight can have gone. */
 const TRAVEL = 1e-6;
+
+/** The first KL to the later ones: updates that go too far make it grow. */
+const TIMES = 4;
 
 /** What a run with a teacher lacks. */
 const TO_START = 'a KL to the starting model: this one is to a teacher';
@@ -207,6 +217,41 @@ export const b51: Fault = {
       },
       says: (m) =>
         say`The KL in the first entry is ${m.kl} nats per token, after ${m.steps} ${m.steps === 1 ? 'step' : 'steps'} at a learning rate of ${m.rate} or less, which cannot move the policy that far${Number.isFinite(m.end) ? say` (${m.end} at the end)` : ''}: the reference is not the model that training started from, or the two are scored differently.`,
+    }),
+    logCheck({
+      code: 'B51.falls',
+      title: 'The KL does not begin at its largest',
+      stage: 'kl',
+      kind: 'heuristic',
+      level: 3,
+      rank: 8,
+      threshold: `reported when the first KL is above 1 nat per token and ${TIMES} × the median of the second half of 4 entries or more, and none is above it; where the entry is step 1 alone B51.log judges`,
+      sources: [],
+      why: 'Updates take the policy away from the reference, and β takes it back to where it was: at the start it is nearest. Seen in a run whose completions were sampled under a grammar, which neither model was scored with.',
+      remedy:
+        'Score one batch by policy and reference before any update: the same model, adapter, template, mask and temperature. Then sample without constraints: tokens that the policy holds impossible have a KL of any size.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B49', 'B50', 'B38', 'B54', 'B62'],
+      settles: 'The KL of one batch before any update: it must be 0.',
+      proofs: [],
+      needs: ['kl'],
+      test(log) {
+        if (log.declared.teacher) return notApplicable(TO_START);
+        if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
+        if (klOfStepOne(log)) return notApplicable('a first entry of several steps');
+        const points = log.course.pointsOf('kl');
+        const [first] = points;
+        if (points.length < 4 || !isOfFirstEntry(log, first!.step))
+          return notApplicable('4 entries from the beginning of the run');
+        const values = points.map(({ value }) => value);
+        const measured = { first: first!.value, later: median(values.slice(values.length >> 1)) };
+        const isLargest = values.every((value) => value <= first!.value);
+        return first!.value > 1 && isLargest && first!.value >= TIMES * measured.later
+          ? warn(measured, [{ step: first!.step, text: 'kl', values: { value: first!.value } }])
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The KL is largest in the first entry, ${m.first} nats per token, and ${m.later} later: no update made it. Policy and reference differ from the start, or the completions are not samples of the policy.`,
     }),
     logCheck({
       code: 'B51.old',

@@ -22,6 +22,15 @@ testLogCheck('B52.log', [
     verdict: 'pass',
   },
   {
+    name: 'evaluations after the end of the schedule',
+    metrics: {
+      reward: times(60, (i) => i % 7),
+      eval_reward: times(60, (i) => (i % 10 ? undefined : 0.1875)),
+      learning_rate: times(60, (i) => (i === 0 ? 1e-7 : 0)),
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'evaluations that are all right',
     metrics: { reward: times(60, (i) => i % 7), eval_reward: times(60, (i) => (i % 10 ? undefined : 1)) },
     verdict: 'pass',

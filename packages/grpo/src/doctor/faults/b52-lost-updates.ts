@@ -125,7 +125,12 @@ export const b52: Fault = {
           ...(first && last && { value: first.value, steps: last.step - first.step }),
           ...(rate !== undefined && { rate }),
         };
-        const stuck = still.length >= 4 && last!.step - first!.step >= 20 && !log.course.moves;
+        const between = log.course
+          .pointsOf('learning_rate')
+          .filter(({ step }) => step > (first?.step ?? 0) && step <= (last?.step ?? 0));
+        // Where the schedule is over nothing is to change.
+        const isOver = between.length > 0 && between.every(({ value }) => value === 0);
+        const stuck = still.length >= 4 && last!.step - first!.step >= 20 && !log.course.moves && !isOver;
         const evidence = stuck ? [{ step: first!.step, values: { eval_reward: first!.value } }] : [];
         return stuck || same >= 19 ? warn(measured, evidence) : pass(measured);
       },

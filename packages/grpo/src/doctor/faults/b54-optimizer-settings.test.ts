@@ -125,3 +125,27 @@ it('swapped bounds are told of where every token counts as clipped', () => {
   expect(says({ entries: 9, share: 1 })).toContain('swapped');
   expect(says({ entries: 9, share: 0.6 })).not.toContain('swapped');
 });
+
+testLogCheck('B54.size', [
+  { name: 'of nine digits', metrics: { grad_norm: [2.9e9, 2.2e9] }, verdict: 'warn' },
+  { name: 'in the last entry', metrics: { grad_norm: [1, 111, 5.4e7] }, verdict: 'warn' },
+  { name: 'of hundreds', metrics: { grad_norm: [300, 900, 400] }, verdict: 'pass' },
+  { name: 'one that was skipped', metrics: { grad_norm: [1, 5e7, 1] }, verdict: 'pass' },
+]);
+
+const JUMP = [0.001, 0.001, 0.119, 0.051, 0.038, 0.075];
+testLogCheck('B54.jump', [
+  {
+    name: 'after which the reward fell',
+    metrics: { 'kl/old': JUMP, reward: [0.77, 0.94, 0.59, 0.26, 0.44, 0.31] },
+    verdict: 'warn',
+    evidence: { step: 3, values: { value: 0.119 } },
+    measured: { usual: 0.001, best: 0.94, late: 0.31 },
+  },
+  {
+    name: 'after which it did not',
+    metrics: { 'kl/old': JUMP, reward: [0.77, 0.94, 0.9, 0.9, 0.9, 0.9] },
+    verdict: 'inform',
+  },
+  { name: 'of a run that is always there', metrics: { 'kl/old': [0.2, 0.15, 0.2, 0.25] }, verdict: 'pass' },
+]);

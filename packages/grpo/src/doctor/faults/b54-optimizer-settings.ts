@@ -23,6 +23,10 @@ const MOST_AT_ZERO = 5;
 /** Fewest entries whose learning rates show a rise to the end. */
 const RISING = 10;
 
+/** A gradient norm that no mean over tokens has. */
+const HUGE = 1e4;
+/** Nat per token between new and old policy that is far for the updates of one rollout, also as a multiple of what is usual. */
+const [FAR, FAR_TIMES] = [0.1, 10];
 /** Share of clipped tokens that no policy has: at small steps half of the ratios lie within their bounds. */
 const ALL_CLIPPED = 0.99;
 
@@ -188,6 +192,76 @@ export const b54: Fault = {
           : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual}), and came back.`,
     }),
     logCheck({
+      code: 'B54.size',
+      title: 'The gradient norm has a size that a mean over tokens has',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 8,
+      rank: 5,
+      threshold: `median of the norms at most ${HUGE}, and the last one at most ${100 * HUGE}`,
+      sources: [],
+      why: 'Norms of a loss that is a mean over tokens lie between 0.01 and some hundreds, before they are clipped. Reported ones of 1e5 to 3e9 came of exploding runs, of a scale that was not undone, and of log-probs of impossible tokens.',
+      remedy:
+        'Look at what the loss is divided by, at a loss scale that is not undone, at tokens with a log-prob below −50, and at the parameter whose gradient is largest.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The norm of one micro-batch in float32, by parameter.',
+      proofs: [],
+      needs: ['grad_norm'],
+      test(log) {
+        const norms = withoutNaN(log.column('grad_norm'));
+        const measured = { entries: norms.length, usual: median(norms), last: norms.at(-1) ?? 0 };
+        return measured.usual > HUGE || measured.last > 100 * HUGE ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The gradient norm is ${m.usual > HUGE ? m.usual : m.last} ${m.usual > HUGE ? say`in the median of ${m.entries} ${m.entries === 1 ? 'entry' : 'entries'}` : 'in the last entry'}: no mean over tokens has such a gradient. A clip makes it a step of full length in a direction that a few tokens decide.`,
+    }),
+    logCheck({
+      code: 'B54.jump',
+      title: 'One update does not move the policy far',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 8,
+      rank: 7,
+      threshold: `KL between new and old policy at most ${FAR} nat per token in every entry, or ${FAR_TIMES} × the median of two entries or more before it; a jump informs, and warns where the reward then fell by a third of its best or more`,
+      sources: ['arXiv:1707.06347'],
+      why: 'Implementations of PPO stop the updates of a rollout at 0.01 to 0.05. Seen at 0.119 in a run that was at 0.001 before, and whose reward fell from 0.94 to 0.26 in the ten steps after it.',
+      remedy:
+        'Lower the learning rate, make fewer updates from each rollout, or stop them at a KL; go on from a checkpoint before the jump.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The ratios of that step: which tokens moved, and their advantages.',
+      proofs: [],
+      needs: ['kl/old'],
+      test(log): Outcome<Jump> {
+        const old = log.course.pointsOf('kl/old');
+        if (old.length < 3) return notApplicable('3 entries');
+        const usualBefore = (i: number) => median(old.slice(0, i).map(({ value }) => value));
+        const place = old.findIndex(
+          ({ value }, i) => i >= 2 && value > FAR && value > FAR_TIMES * usualBefore(i),
+        );
+        const jump = old[place];
+        if (!jump) return pass({ entries: old.length });
+        const rewards = log.course.pointsOf('reward');
+        const valuesWhere = (isIn: (step: number) => boolean) =>
+          rewards.filter(({ step }) => isIn(step)).map(({ value }) => value);
+        const before = valuesWhere((step) => step < jump.step);
+        const after = valuesWhere((step) => step >= jump.step);
+        const measured = {
+          entries: old.length,
+          usual: usualBefore(place),
+          value: jump.value,
+          step: jump.step,
+        };
+        const evidence = [{ step: jump.step, text: 'kl/old', values: { value: jump.value } }];
+        if (before.length === 0 || after.length < 2) return inform(measured, evidence);
+        const [best, late] = [largest(before), median(after.slice(-3))];
+        return best > 0 && late < (2 / 3) * best
+          ? warn({ ...measured, best, late }, evidence)
+          : inform(measured, evidence);
+      },
+      says: (m) =>
+        say`At step ${m.step!} the updates moved the policy ${m.value!} nat per token away from the one that sampled, where ${m.usual!} was usual${m.best === undefined ? '' : say`; the reward, ${m.best} at best before it, is ${m.late!} after it`}.`,
+    }),
+    logCheck({
       code: 'B54.ratio',
       title: 'Most tokens stay within the clip of the ratio',
       stage: 'loss',
@@ -246,6 +320,9 @@ export const b54: Fault = {
     }),
   ],
 };
+
+/** What is known of an update that moved the policy far; the reward only where it fell. */
+type Jump = Partial<Record<'usual' | 'value' | 'step' | 'best' | 'late', number>> & { entries: number };
 
 /** Whether each rate is above the one before by about the same. */
 function risesEvenly(rates: ArrayLike<number>): boolean {

@@ -155,3 +155,20 @@ describe('B55.stale', () => {
     });
   });
 });
+
+testLogCheck('B55.returns', [
+  {
+    name: 'gone and back, twice',
+    metrics: { kl: [0.0007, 10.98, 0.006, 0.011, 0.003, 0.003, 25.8, 0.003] },
+    verdict: 'warn',
+    evidence: { step: 2 },
+    measured: { spikes: 2 },
+  },
+  { name: 'once', metrics: { kl: [0.0007, 10.98, 0.006, 0.011, 0.003] }, verdict: 'pass' },
+  { name: 'gone for good', metrics: { kl: [0.0007, 0.1, 6, 8, 9, 10] }, verdict: 'pass' },
+  {
+    name: 'two of a hundred',
+    metrics: { kl: times(100, (i) => (i === 20 || i === 60 ? 9 : 0.01)) },
+    verdict: 'pass',
+  },
+]);

@@ -1,4 +1,5 @@
-import { mean } from '../../maths/moments.js';
+import { largest, mean } from '../../maths/moments.js';
+import { median } from '../../maths/quantile.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
@@ -11,6 +12,9 @@ import { toleranceOf } from '../tolerance.js';
 
 /** Nat per token: more than two engines in half precision differ by. */
 const APART = 0.05;
+
+/** Nats per token at which the policy is another model, and at which it is near to the reference. */
+const [LEFT, NEAR] = [5, 0.5];
 
 export const b55: Fault = {
   code: 'B55',
@@ -131,6 +135,46 @@ export const b55: Fault = {
       },
       says: (m) =>
         say`Sampler and trainer agreed on step 1 (${m.first} nat per token) and differ by ${m.later} later: the sampler does not have the trained weights.`,
+    }),
+    logCheck({
+      code: 'B55.returns',
+      title: 'The KL does not leave and come back in an entry',
+      stage: 'weight sync',
+      kind: 'heuristic',
+      level: 3,
+      rank: 7,
+      threshold: `reported when two entries or more, and a tenth of all, have a KL above ${LEFT} nats per token while both neighbours are below ${NEAR}`,
+      sources: [],
+      why: 'Weights that took the policy that far do not come back in the next update. Seen in a run whose sampler got the weights on every third step only.',
+      remedy:
+        'Give the sampler the weights before each rollout, and take log-probs and samples from the same ones. Look at which steps have the spikes: those without a sync, those after an evaluation.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B49', 'B54'],
+      settles:
+        'A checksum of the sampler’s weights at a step with a spike. A few tokens that the reference holds impossible give k3 such spikes, too: the record of the step shows them.',
+      proofs: [],
+      needs: ['kl'],
+      test(log) {
+        if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
+        const points = log.course.pointsOf('kl');
+        if (points.length < 5) return notApplicable('5 entries');
+        const near = (i: number) => points[i] === undefined || points[i].value < NEAR;
+        const spikes = points.filter(({ value }, i) => value > LEFT && near(i - 1) && near(i + 1));
+        const measured = {
+          entries: points.length,
+          spikes: spikes.length,
+          most: largest(points.map(({ value }) => value)),
+          median: median(points.map(({ value }) => value)),
+        };
+        return spikes.length >= Math.max(2, points.length / 10)
+          ? warn(
+              measured,
+              spikes.map(({ step, value }) => ({ step, text: 'kl', values: { value } })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The KL jumps in ${m.spikes} of ${m.entries} entries (up to ${m.most} nats per token), and is back in the next one (median ${m.median}): the policy did not go there. Those steps were sampled or scored with other weights, such as old ones of a sampler.`,
     }),
     logCheck({
       code: 'B55.log',

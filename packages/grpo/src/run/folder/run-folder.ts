@@ -71,7 +71,7 @@ export class RunFolder implements Disposable {
         throw isModel
           ? new UserError(`${path} holds a model`, { hint: 'Give another folder as output.' })
           : new UserError(`${path} holds a run already: ${present.join(', ')}`, {
-              hint: 'Continue that run with --resume, or give another folder as output.',
+              hint: `Continue that run with --resume ${path}${present.includes(CHECKPOINTS) ? '' : ' --restart, since it has no checkpoint'}, or give another folder as output.`,
             });
       }
       writeRecord(path, record);
@@ -116,6 +116,13 @@ export class RunFolder implements Disposable {
       folder.close();
       throw error;
     }
+  }
+
+  /** Drops the evaluations of a run that starts over: what has changed since may measure otherwise. */
+  async dropEvaluations(): Promise<void> {
+    for (const name of ['eval.jsonl', 'eval-completions.jsonl'])
+      await dropRowsAfter(join(this.path, name), -1);
+    this.#evaluation = undefined;
   }
 
   /** Where checkpoints go; `saveCheckpoint` makes it. */

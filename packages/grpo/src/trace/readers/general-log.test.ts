@@ -497,6 +497,32 @@ describe('rows of dicts', () => {
     expect(column(reading, 'loss')).toEqual([0.3, 0.6]);
   });
 
+  it('that are cut off have what is whole of them', async () => {
+    const row = (loss: number) =>
+      `{'loss': ${loss}, 'reward': 0.5, 'kl': 0.01, 'entropy': 1.5, 'grad_norm': 0.75}`;
+    const reading = await readText(
+      'a.log',
+      `${row(0.1)}\n${row(0.2).slice(0, -3)}\n${row(0.3).slice(0, 36)}\n`,
+    );
+    expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'entropy')).toEqual([1.5, 1.5]);
+    // More digits may have followed.
+    expect(column(reading, 'grad_norm')).toEqual([0.75, undefined]);
+    expect(reading.broken.first[0]!.reason).toContain('the first 4 values are read');
+    const lines = await readText(
+      'a.jsonl',
+      '{"loss": 0.1, "reward": 0.5}\n{"loss": 0.2, "reward": 0.5, "k\n',
+    );
+    expect(column(lines, 'loss')).toEqual([0.1]);
+  });
+
+  it('tell no distance by one gap that their numbers do not fit', async () => {
+    const at = (...numbers: number[]) =>
+      readText('a.log', numbers.map((n) => `{'step': ${n}, 'loss': 0.${n}, 'reward': 0.5}\n`).join(''));
+    expect((await at(1, 9)).series!.stepsPerEntry).not.toBe(8);
+    expect((await at(10, 20)).series!.stepsPerEntry).toBe((await at(10, 20, 30)).series!.stepsPerEntry);
+  });
+
   it('that every rank prints are counted once', async () => {
     const row = (i: number) => `{'loss': 0.${i}1, 'reward': 0.5, 'epoch': 0.0${i}}\n`;
     const reading = await readText('a.log', [1, 2, 3].map((i) => row(i).repeat(4)).join(''));
@@ -524,6 +550,42 @@ describe('tables', () => {
     expect(steps(reading)).toEqual([10, 20]);
     expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
     expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+  });
+});
+
+describe('several tables of one run', () => {
+  const [first, second] = [
+    '| rollout | raw_reward | truncated |\n|---|---|---|\n| 0 | 0.1 | 0.9 |\n| 1 | 0.2 | 0.8 |\n',
+    '| step | grad_norm | kl |\n|---|---|---|\n| 0 | 0.3 | 0.0 |\n| 1 | 0.4 | 0.1 |\n',
+  ];
+
+  it('are put together by their steps', async () => {
+    const reading = await readText('run.md', `${first}\ntraining:\n${second}`);
+    expect(reading.runs).toBeUndefined();
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([0.9, 0.8]);
+    expect(column(reading, 'grad_norm')).toEqual([0.3, 0.4]);
+  });
+
+  it('are runs of their own where a metric has two values at a step', async () => {
+    const other = second!.replace('grad_norm | kl', 'grad_norm | raw_reward');
+    expect((await readText('run.md', `${first}\n${other}`)).runs).toHaveLength(2);
+  });
+});
+
+describe('the words of a table’s author', () => {
+  it('behind a trainer’s name are none of it', async () => {
+    const text =
+      '| step | grad_norm | response_length/mean | critic/score/mean (acc) |\n|---|---|---|---|\n| 1 | 0.6 | 69.0 | 0.33 |\n| 2 | 1.1 | 29.5 | 0.48 |\n';
+    expect(column(await readText('run.md', text), 'reward')).toEqual([0.33, 0.48]);
+  });
+});
+
+describe('a table with semicolons', () => {
+  it('has its decimals behind commas', async () => {
+    const reading = await readText('t.csv', 'step;reward;kl\n1;0,110;6,000\n2;0,125;0,0084\n');
+    expect(column(reading, 'reward')).toEqual([0.11, 0.125]);
+    expect(column(reading, 'kl')).toEqual([6, 0.0084]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dictsIn, literal } from './literal.js';
+import { cutOffDict, dictsIn, literal } from './literal.js';
 
 describe('literal', () => {
   it.each<[string, unknown]>([
@@ -22,9 +22,8 @@ describe('literal', () => {
   it('finds dicts among other text, and half a one in the end', () => {
     expect(dictsIn("x {'a': 1} {not} {'b': 2}{'c': 3} y")).toEqual({
       dicts: [{ a: 1 }, { b: 2 }, { c: 3 }],
-      cut: false,
     });
-    expect(dictsIn("{'a': 1} {'b': 2, 'c")).toEqual({ dicts: [{ a: 1 }], cut: true });
+    expect(dictsIn("{'a': 1} {'b': 2, 'c")).toEqual({ dicts: [{ a: 1 }], cut: { b: 2 } });
   });
 
   it('makes no prototype of a key', () => {
@@ -32,4 +31,10 @@ describe('literal', () => {
     expect(Object.keys(value)).toEqual(['__proto__']);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
+});
+
+it('what is whole of a dict that is cut off is known, but no number at the cut', () => {
+  expect(cutOffDict("{'a': 1, 'b': {'c': 2}, 'd': 0.71")).toEqual({ a: 1, b: { c: 2 } });
+  expect(cutOffDict("{'a': 1, 'b' 2}")).toBeUndefined();
+  expect(cutOffDict("{'a': 1}")).toBeUndefined();
 });

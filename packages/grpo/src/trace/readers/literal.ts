@@ -38,23 +38,32 @@ export function isCutOff(text: string): boolean {
   return parser.attempt() === undefined && parser.atEnd();
 }
 
-/** The dicts in a line of a log, whatever stands around them; `cut` when the last one does not end. */
-export function dictsIn(text: string): { dicts: Record<string, unknown>[]; cut: boolean } {
+/** The dicts in a line of a log, whatever stands around them, and the whole pairs of a last one that does not end. */
+export function dictsIn(text: string): {
+  dicts: Record<string, unknown>[];
+  cut?: Record<string, unknown>;
+} {
   const dicts: Record<string, unknown>[] = [];
-  let cut = false;
+  let cut: Record<string, unknown> | undefined;
   for (let at = nextDict(text, 0); at >= 0; at = nextDict(text, at)) {
     const parser = new Parser(text, at);
     const value = parser.attempt();
     if (value === undefined) {
-      cut = parser.atEnd();
+      cut ??= parser.cutOff;
       at++;
     } else {
       dicts.push(value as Record<string, unknown>);
-      cut = false;
+      cut = undefined;
       at = parser.at;
     }
   }
-  return { dicts, cut };
+  return cut ? { dicts, cut } : { dicts };
+}
+
+/** The whole pairs of a dict that a text begins with and ends before it; undefined where another thing is wrong with it. */
+export function cutOffDict(text: string): Record<string, unknown> | undefined {
+  const parser = new Parser(text, 0);
+  return parser.attempt() === undefined ? parser.cutOff : undefined;
 }
 
 /** Where a brace comes that a quoted key follows. */
@@ -67,10 +76,18 @@ function nextDict(text: string, from: number): number {
 }
 
 class Parser {
+  /** The outermost dict, as far as it was read. */
+  #outer: Record<string, unknown> | undefined;
+
   constructor(
     private readonly text: string,
     public at: number,
   ) {}
+
+  /** What is whole of a dict that ends too early. */
+  get cutOff(): Record<string, unknown> | undefined {
+    return this.atEnd() ? this.#outer : undefined;
+  }
 
   /** The value at the place; undefined where there is none. */
   attempt(): unknown {
@@ -110,6 +127,7 @@ class Parser {
   #dict(depth: number): Record<string, unknown> {
     this.at++;
     const dict: Record<string, unknown> = {};
+    this.#outer ??= dict;
     for (;;) {
       this.#space();
       if (this.#take('}')) return dict;
@@ -117,14 +135,15 @@ class Parser {
       this.#space();
       if (!this.#take(':')) throw new NotLiteral();
       const value = this.#value(depth + 1);
+      this.#space();
+      // A number that the text ends in may have more digits.
+      if (!this.#take(',') && this.text[this.at] !== '}') throw new NotLiteral();
       Object.defineProperty(dict, String(key), {
         value,
         enumerable: true,
         configurable: true,
         writable: true,
       });
-      this.#space();
-      if (!this.#take(',') && this.text[this.at] !== '}') throw new NotLiteral();
     }
   }
 

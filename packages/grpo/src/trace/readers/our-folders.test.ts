@@ -48,6 +48,18 @@ const completion = (step: number, index: number) => ({
 });
 
 describe('a run folder of ours', () => {
+  it('that ended in no step is said to be that, and not to be of other training', async () => {
+    const folder = folderOf({
+      'config.json': config,
+      'metrics.jsonl': '',
+      'eval.jsonl': lines([{ step: 0, greedy: { reward: 0.5 } }]),
+    });
+    const reading = await readRun(folder);
+    expect(reading.isGrpo).toBe(true);
+    expect(reading.notes.join(' ')).toContain('has not ended its first step');
+    expect(reading.notes.join(' ')).not.toContain('supervised');
+  });
+
   it('may have evaluations in which no completion has a reward', async () => {
     const score = {
       accuracy: null,

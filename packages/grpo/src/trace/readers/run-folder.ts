@@ -48,7 +48,10 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
   if (!names.includes(METRICS))
     notes.push(`${METRICS} is not there: only what its other files tell is judged.`);
-  else if (!log) notes.push(`${METRICS} has no row yet: the run has not ended its first step.`);
+  else if (log === undefined || !hasSteps(log))
+    notes.push(
+      `${METRICS} has no row yet: the run has not ended its first step. Where it has stopped, it printed why; started again, it does so again.`,
+    );
   notes.push(...(log?.notes ?? []));
   return {
     kind: RUN_FOLDER,
@@ -96,6 +99,12 @@ function declaredIn({ values, ownStages = [] }: ConfigRecord, notes: string[]): 
   return undefined;
 }
 
+/** Whether a step of training is among the entries, and not evaluations alone. */
+const hasSteps = ({ series }: SeriesReading): boolean =>
+  series.entries.some(({ values }) => Object.keys(values).some(isOfTraining));
+
+const isOfTraining = (name: string) => name !== 'step' && !name.startsWith('eval_');
+
 function readMetrics(
   path: string,
   broken: BrokenParts,
@@ -114,7 +123,8 @@ function readMetrics(
   if (existsSync(timings)) addTimings(collected.entries, timings, broken);
   const version = record?.versions.grpo;
   // Supervised training has evaluations with rewards too, and no records of steps.
-  const isGrpo = collected.names.has('reward') || existsSync(join(path, STEPS));
+  const isBegun = [...collected.names].some(isOfTraining);
+  const isGrpo = !isBegun || collected.names.has('reward') || existsSync(join(path, STEPS));
   return seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
 }
 

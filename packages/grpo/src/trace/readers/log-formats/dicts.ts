@@ -1,7 +1,8 @@
+import { counted } from '../../../errors/counted.js';
 import { excerpt, printable } from '../../../errors/printable.js';
 import { isObject } from '../../../formats/json.js';
 import type { Line } from '../lines.js';
-import { dictsIn, isCutOff, literal } from '../literal.js';
+import { cutOffDict, dictsIn, isCutOff, literal } from '../literal.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
 import { Collector } from '../rows/collector.js';
@@ -17,6 +18,9 @@ const BAR = /^\s*\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 const BEGUN = /['"](loss|reward|step|eval_loss|train\/\w+|actor\/\w+|critic\/\w+)['"]\s*:/;
 /** Where a dict of several lines may begin. */
 const OPENS = /\{\s*(['"]|$)/;
+const ROW_OPENS = /^\s*\{\s*['"]/;
+/** A row that is cut off before so many values tells nothing. */
+const FEWEST_VALUES = 4;
 /** A dict is over after so many lines, or so much text. */
 const MOST_LINES = 2000;
 const MOST_CHARACTERS = 2 ** 17;
@@ -45,6 +49,8 @@ export class Dicts implements LogFormat {
   }
 
   take({ line, text, cut }: Line): void {
+    // A row at the beginning of a line ends one that was cut off.
+    if (this.#begun && ROW_OPENS.test(text) && BEGUN.test(text)) this.#giveUp();
     if (this.#begun && this.#goesOn(text)) return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     if (bar) this.#progress = { done: Number(bar[1]), total: Number(bar[2]) };
@@ -65,15 +71,17 @@ export class Dicts implements LogFormat {
 
   #dicts(line: number, text: string, cut: boolean): void {
     const whole = this.#whole(text);
-    const found = whole ? { dicts: [whole], cut: false } : dictsIn(text);
+    const found: ReturnType<typeof dictsIn> = whole ? { dicts: [whole] } : dictsIn(text);
     const at = this.onlyRows || cut ? -1 : text.search(OPENS);
     if (at >= 0 && isOpen(text) && !found.dicts.some((dict) => metricRow(dict))) {
       this.#begun = { line, before: text.slice(0, at), text: text.slice(at), lines: 1 };
       return;
     }
-    for (const dict of found.dicts) this.#row(dict, line, text.slice(0, text.indexOf('{')));
+    const before = text.slice(0, text.indexOf('{'));
+    for (const dict of found.dicts) this.#row(dict, line, before);
     const unfinished = (found.cut || cut) && BEGUN.test(text);
-    if (unfinished || (found.dicts.length === 0 && BEGUN.test(text))) this.#isBroken(line, text);
+    if (unfinished || (found.dicts.length === 0 && BEGUN.test(text)))
+      this.#isBroken(line, text, found.cut, before);
     else if (found.dicts.length === 0) this.#passOver(line, text);
   }
 
@@ -97,12 +105,19 @@ export class Dicts implements LogFormat {
   }
 
   #giveUp(): void {
-    if (this.#begun && BEGUN.test(this.#begun.text)) this.#isBroken(this.#begun.line, this.#begun.text);
+    const begun = this.#begun;
     this.#begun = undefined;
+    if (begun && BEGUN.test(begun.text))
+      this.#isBroken(begun.line, begun.text, cutOffDict(begun.text), begun.before);
   }
 
-  #isBroken(line: number, text: string): void {
-    this.broken.add({ file: this.file, line, reason: `not a whole row: ${excerpt(text.trim())}` });
+  /** A row that is cut off, as what was copied from a page may be: what is whole of it counts where each line is no file's row. */
+  #isBroken(line: number, text: string, whole: Record<string, unknown> | undefined, before: string): void {
+    const count = whole && !this.onlyRows && metricRow(whole) ? Object.keys(whole).length : 0;
+    const isRead = count >= FEWEST_VALUES;
+    if (isRead) this.#row(whole!, line, before);
+    const read = isRead ? `, of which the first ${counted(count, 'value')} are read` : '';
+    this.broken.add({ file: this.file, line, reason: `not a whole row${read}: ${excerpt(text.trim())}` });
   }
 
   /** The line may tell the step before the dict. */

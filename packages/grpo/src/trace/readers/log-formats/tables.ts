@@ -6,7 +6,7 @@ import type { BrokenParts } from '../reading.js';
 import { Collector } from '../rows/collector.js';
 import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
-import type { CollectedLog } from '../rows/run-collector.js';
+import { type CollectedLog, merged, type RawEntry } from '../rows/run-collector.js';
 import type { LogFormat } from './log-format.js';
 
 /** More cells are no table of metrics. */
@@ -24,6 +24,8 @@ function delimited(delimiter: string): Split {
       (quoted ?? bare ?? '').replaceAll('""', '"').trim(),
     );
 }
+/** Semicolons stand between cells where a comma is in numbers: `0,0084`. */
+const withPoint = (cell: string) => cell.replace(/^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$/, '$1.$2');
 const bars: Split = (line) =>
   line
     .trim()
@@ -48,15 +50,21 @@ interface Header {
 const SPLITS: readonly Omit<Header, 'columns'>[] = [
   { split: bars, kind: 'table of metrics' },
   { split: delimited(','), kind: 'table of metrics, CSV' },
-  { split: delimited(';'), kind: 'table of metrics, CSV' },
+  { split: (line) => delimited(';')(line).map(withPoint), kind: 'table of metrics, CSV' },
   { split: delimited('\t'), kind: 'table of metrics, CSV' },
   { split: wideSpaces, kind: 'table of metrics in columns' },
   { split: spaces, kind: 'table of metrics in columns' },
 ];
 
-export class Tables implements LogFormat {
+/** A table, which may go on after its header was printed again. */
+interface Table {
+  header: string;
   /** By the run that a column is of. */
-  readonly #collectors = new Map<string, Collector>();
+  collectors: Map<string, Collector>;
+}
+
+export class Tables implements LogFormat {
+  readonly #tables: Table[] = [];
   readonly #decimals = new PrintedDecimals();
   #header: Header | undefined;
   /** Whether the file is a table from its first line on: then each line must be a row. */
@@ -80,13 +88,23 @@ export class Tables implements LogFormat {
     if (header) {
       this.#isFile = this.#lines === 1;
       this.#header = header;
+      this.#open(header.columns.map(({ run, name }) => `${run}|${name}`).join('\n'));
     } else if (this.#header) this.#row(this.#header, line, text);
   }
 
   finish(): CollectedLog[] {
     const decimals = this.#decimals.result();
-    const collectors = this.#collectors.size > 0 ? [...this.#collectors.values()] : [new Collector()];
-    return collectors.flatMap((collector) => collector.finish()).map((run) => ({ ...run, decimals }));
+    const runs = this.#tables.map(({ collectors }) =>
+      [...collectors.values()].flatMap((one) => one.finish()),
+    );
+    const all = runs.length > 0 ? runs.reduce(together) : new Collector().finish();
+    return all.map((run) => ({ ...run, decimals }));
+  }
+
+  #open(header: string): void {
+    const known = this.#tables.findIndex((table) => table.header === header);
+    const table = this.#tables.splice(known, known < 0 ? 0 : 1)[0] ?? { header, collectors: new Map() };
+    this.#tables.push(table);
   }
 
   #row({ columns, split }: Header, line: number, text: string): void {
@@ -114,12 +132,35 @@ export class Tables implements LogFormat {
       const row = metricRow(Object.fromEntries(pairs));
       if (!row || Object.keys(row.values).length === 0) continue;
       for (const [name, text] of pairs) this.#decimals.see(name, text);
-      if (!this.#collectors.has(of)) this.#collectors.set(of, new Collector());
-      this.#collectors.get(of)!.add(row, line);
+      const { collectors } = this.#tables.at(-1)!;
+      if (!collectors.has(of)) collectors.set(of, new Collector());
+      collectors.get(of)!.add(row, line);
       taken = true;
     }
     return taken;
   }
+}
+
+/** Puts tables of the same steps together: where each tells of one run, and no step has two values of a metric. */
+function together(before: CollectedLog[], after: CollectedLog[]): CollectedLog[] {
+  const [one, other] = [before[0], after[0]];
+  if (!one || !other || before.length > 1 || after.length > 1) return [...before, ...after];
+  const known = new Map(one.entries.map(({ step, values }) => [step, values]));
+  const shared = other.entries.filter(({ step }) => known.has(step));
+  const isSame = ({ step, values }: RawEntry) =>
+    Object.entries(values).every(([name, value]) => {
+      const first = known.get(step)![name];
+      return first === undefined || Object.is(first, value);
+    });
+  if (shared.length === 0 || !shared.every(isSame)) return [...before, ...after];
+  return [
+    {
+      ...one,
+      entries: merged([...one.entries, ...other.entries]),
+      rows: one.rows + other.rows,
+      names: new Set([...one.names, ...other.names]),
+    },
+  ];
 }
 
 /** `12.5%` as a share; bold Markdown as its text. */
@@ -130,7 +171,7 @@ function plain(cell: string): string {
 }
 
 /** Words that a header has, found quickly. */
-const COUNTS = /step|iter|epoch|episode|round|upd|batch|#/i;
+const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#/i;
 const MEASURES = /loss|rew|ret|kl|entropy|score/i;
 
 /** The columns, where the line names a step and metrics, and has no number. */
@@ -140,10 +181,10 @@ function headerOf(text: string): Header | undefined {
     const names = split(text);
     if (names.length < 2 || names.length > MOST_CELLS || names.some(isNoName)) continue;
     const told = names.map(columnOf);
-    // Epochs count where no step does.
+    // Epochs and rollouts count where no step does.
     const columns = told.some(({ name }) => isStep(name))
       ? told
-      : told.map(({ name, run }) => ({ name: /^epoch$/i.test(name) ? 'step' : name, run }));
+      : told.map(({ name, run }) => ({ name: /^(epoch|rollout)$/i.test(name) ? 'step' : name, run }));
     if (columns.some(({ name }) => isStep(name)) && columns.some(({ name }) => isMetricName(name)))
       return { columns, split, kind };
   }

@@ -40,6 +40,7 @@ export const verl: Producer = {
     [/^val\/test_score\/.+$/, 'eval_reward'],
   ],
   derive(values) {
+    if (values['rewards/score/mean'] !== undefined) values.reward ??= values['rewards/score/mean'];
     deviationOf(values, 'critic/rewards/min', 'critic/rewards/max');
     const { 'advantages/min': lowest, 'advantages/max': highest } = values;
     if (lowest !== undefined && highest !== undefined)

@@ -267,7 +267,9 @@ export class RunCollector {
   #stride(): number | undefined {
     const all = sum([...this.#strides.values()]);
     const [stride, count] = [...this.#strides].sort((a, b) => b[1] - a[1])[0] ?? [];
-    return count !== undefined && count >= 0.9 * all ? stride : undefined;
+    if (stride === undefined || count! < 0.9 * all) return undefined;
+    // One gap alone may be where entries were left out.
+    return count === 1 && this.#first! % stride !== 0 ? undefined : stride;
   }
 }
 
@@ -284,7 +286,7 @@ export const isEvaluation = (values: Readonly<Record<string, number>>): boolean 
   Object.keys(values).every((name) => /^(eval|val|test)[_/-]|^epoch$|^eval_step$/.test(name));
 
 /** One entry a step, in their order. */
-function merged(entries: RawEntry[]): RawEntry[] {
+export function merged(entries: RawEntry[]): RawEntry[] {
   const bySteps = new Map<number, RawEntry>();
   for (const entry of entries) {
     const known = bySteps.get(entry.step);

@@ -30,7 +30,10 @@ export function renamingOf(
   const byProducer = (written: string): Target => {
     if (givenName(written) !== undefined) return [written, 1];
     const name = byUpdate.get(written) ?? written;
-    const own = Object.hasOwn(names, name) ? names[name]! : undefined;
+    // Brackets behind a name may be someone's words about it.
+    const own = [name, name.replace(/ \([^)]*\)$/, '')].flatMap((one) =>
+      Object.hasOwn(names, one) ? [names[one]!] : [],
+    )[0];
     const family = patterns.find(([pattern]) => pattern.test(name));
     const renamed = own ?? (family ? name.replace(family[0], family[1]) : name);
     return typeof renamed === 'string' ? [renamed, 1] : renamed;
