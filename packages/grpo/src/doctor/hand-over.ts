@@ -6,7 +6,8 @@ import { formatApart, say } from './sentence.js';
 
 /** What is known of a hand-over: its place in the order of diagnosis, and what to do when it does not hold. */
 export interface HandOverInfo
-  extends Pick<StepCheck, 'stage' | 'level' | 'remedy' | 'consequence' | 'why' | 'induces' | 'proofs'> {
+  extends Pick<StepCheck, 'stage' | 'level' | 'remedy' | 'induces' | 'proofs'>,
+    Partial<Pick<StepCheck, 'why' | 'consequence'>> {
   code: `H${number}`;
   handOver: HandOver;
   name: string;
@@ -19,9 +20,16 @@ export interface HandOverInfo
 /** Named faults of the same level say more, and lead. */
 const LAST = 100;
 
+/** Holds of every hand-over that says nothing else. */
+export const OF_HAND_OVERS = {
+  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
+  consequence: { rerun: 'GRPO', checkpointsVoid: true },
+} as const;
+
 /** The check that holds a hand-over of the audit to the plain path: every comparison within its bound. */
 export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOverInfo): Fault {
   const check = stepCheck({
+    ...OF_HAND_OVERS,
     ...info,
     code: `${code}.audit`,
     kind: 'identity',

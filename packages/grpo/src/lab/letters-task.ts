@@ -25,10 +25,12 @@ export interface LettersOptions {
   count?: number;
 }
 
+/** Share of the places that have the right letter. */
+export const rightPlaces = (completion: string, { answer }: LettersRow): number =>
+  [...answer].filter((letter, i) => completion[i] === letter).length / answer.length;
+
 const STANDARD = {
-  /** Share of the places that have the right letter. */
-  right: (completion: string, { answer }: LettersRow) =>
-    [...answer].filter((letter, i) => completion[i] === letter).length / answer.length,
+  right: rightPlaces,
   /** How near the length is, from 0 to 1. */
   length: {
     each: (completion: string, { answer }: LettersRow) =>

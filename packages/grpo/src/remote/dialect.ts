@@ -12,8 +12,6 @@ export interface ServerFacts {
   /** Longest prompt and completion together, in tokens. */
   maxModelLen?: number | undefined;
   vocabSize?: number | undefined;
-  /** Fingerprint of the tokenizer: of `grpo serve` only. */
-  tokenizer?: string | undefined;
   dtype?: string | undefined;
   /** Loaded adapters, by name. */
   adapters: readonly string[];

@@ -14,7 +14,6 @@ const modelInfo = z.object({
   model_path: z.string(),
   weight_version: z.string().nullish(),
   vocab_size: z.number().nullish(),
-  tokenizer_fingerprint: z.string().optional(),
 });
 
 const serverInfo = z.object({
@@ -76,7 +75,6 @@ export const sglang: Dialect = {
       isGrpo: engine === 'grpo',
       maxModelLen: info.context_length ?? base?.max_model_len ?? undefined,
       vocabSize: model.vocab_size ?? undefined,
-      tokenizer: model.tokenizer_fingerprint,
       dtype: dtypeIn(info.dtype),
       adapters: listed?.data.flatMap(({ id, parent }) => (parent == null ? [] : id)) ?? [],
       weightVersion: model.weight_version ?? undefined,

@@ -37,7 +37,6 @@ const serverInfo = z.object({
         .optional(),
     })
     .optional(),
-  tokenizer_fingerprint: z.string().optional(),
 });
 
 const weightInfo = z.object({ weight_version: z.union([z.string(), z.number()]).nullish() });
@@ -103,7 +102,6 @@ export const vllm: Dialect = {
       isGrpo: engine === 'grpo',
       maxModelLen: base.max_model_len ?? undefined,
       vocabSize: config?.vocab_size,
-      tokenizer: info?.tokenizer_fingerprint,
       dtype: dtypeIn(config?.dtype),
       adapters: data.flatMap(({ id, parent }) => (parent == null ? [] : id)),
       weightVersion: weights?.weight_version == null ? undefined : String(weights.weight_version),

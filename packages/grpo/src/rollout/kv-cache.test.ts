@@ -215,7 +215,8 @@ describe('a cache of keys and values', () => {
         // As in the sampler, tensors that live on must not belong to the scope of the step.
         noGrad(() =>
           tidy(() => {
-            if (arrivals[step]) join(arrivals[step], step);
+            const arriving = arrivals[step];
+            if (arriving) join(arriving, step);
             if (rows.length === 0) return;
             const qkv = (layer: number) =>
               (['q', 'k', 'v'] as const).map((kind) => rowsOf(kind, layer, rows, (s) => s.length)) as [

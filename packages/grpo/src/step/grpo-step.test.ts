@@ -237,7 +237,7 @@ describe('the gap between sampler and trainer', () => {
     const trainer = trainerOf(fixtureModel(name), ['rollout.temperature=0.9'], { score: spreadRewards });
     const { metrics } = await recordStep(trainer, PROBLEMS, 0, 0.01);
     expect(metrics[GAP_MAX]).toBeLessThan(1e-4);
-    expect(metrics[GAP_MEAN]).toBeLessThanOrEqual(metrics[GAP_MAX]);
+    expect(metrics[GAP_MEAN]).toBeLessThanOrEqual(metrics[GAP_MAX]!);
     expect(metrics[GAP_MEAN]).toBeGreaterThan(0);
     expect(metrics.entropy).toBeGreaterThan(0.5);
   });

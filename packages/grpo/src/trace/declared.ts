@@ -13,6 +13,7 @@ import { objectiveSection } from '../config/sections/objective.js';
 import { rolloutSection } from '../config/sections/rollout.js';
 import { teacherSection } from '../config/sections/teacher.js';
 import { optimizerSection } from '../config/sections/training.js';
+import { isObject } from '../formats/json.js';
 import { real } from './real.js';
 
 /** How the text that rewards get differs from the one that was sampled, beyond special tokens and white space at its ends. */
@@ -96,9 +97,6 @@ export type DeclaredSection<K extends 'rollout' | 'objective' | 'advantage' | 'k
 export function declaredByBoth(one: Declared = {}, other: Declared = {}): Declared {
   const merged: Record<string, unknown> = { ...one };
   for (const [key, value] of Object.entries(other))
-    merged[key] = isSection(value) ? { ...(merged[key] as object), ...value } : value;
+    merged[key] = isObject(value) ? { ...(merged[key] as object), ...value } : value;
   return merged;
 }
-
-const isSection = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

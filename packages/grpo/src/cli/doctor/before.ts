@@ -64,7 +64,7 @@ export async function runBefore(file: string, json: boolean): Promise<number> {
 }
 
 /** What the step shows where nothing is wrong, a line per stage. */
-export function preflightLines(run: Run, { record, metrics, seconds }: Preflight): string[] {
+function preflightLines(run: Run, { record, metrics, seconds }: Preflight): string[] {
   const { config, model, task, needs } = run;
   const { prompts, completions, rewards, updates } = record;
   const range = (values: ArrayLike<number>) =>

@@ -50,7 +50,7 @@ export function hangIndent(head: string, text: string, left: number, width: numb
 const bullet = (text: string, width: number) => hangIndent('  -', text, 4, width);
 
 /** The formula, and the meaning of its symbols. */
-export function formulaLines({ loss, where }: Formula, width: number): string[] {
+function formulaLines({ loss, where }: Formula, width: number): string[] {
   const [first, ...rest] = loss;
   const sums = [`  L = ${first}`, ...rest.map((line) => `    ${line}`)];
   return [...sums, '', ...where.flatMap(({ symbol, text }) => hangIndent(`  ${symbol}`, text, 9, width))];

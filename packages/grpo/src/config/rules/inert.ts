@@ -109,18 +109,16 @@ export const inert: readonly Inert[] = [
           : `compat=${compat} takes the advantages by TRL's own sums, which do not know it`,
     }),
   ),
-  {
-    key: 'advantage.flatBelow',
-    beside: ['advantage.baseline', 'advantage.flat'],
-    because: ({ advantage: { baseline, flat } }) =>
-      baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
-  },
-  {
-    key: 'advantage.flat',
-    beside: ['advantage.baseline'],
-    because: ({ advantage: { baseline, flat } }) =>
-      baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
-  },
+  ...[
+    { key: 'advantage.flatBelow', beside: ['advantage.baseline', 'advantage.flat'] },
+    { key: 'advantage.flat', beside: ['advantage.baseline'] },
+  ].map(
+    (one): Inert => ({
+      ...one,
+      because: ({ advantage: { baseline, flat } }) =>
+        baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
+    }),
+  ),
   ...KL_KEYS.map(
     (key): Inert => ({
       key: `kl.${key}`,

@@ -98,7 +98,7 @@ export const b59: Fault = {
         return apart.length > 0 ? warn(measured, evidence) : pass(measured);
       },
       says: (m) =>
-        `Two monitors of one step disagree: ${percent(m.one)} and ${percent(m.other)} of the groups have equal rewards. At least one of them is wrong.`,
+        `Two monitors of one step disagree: ${percent(m.one!)} and ${percent(m.other!)} of the groups have equal rewards. At least one of them is wrong.`,
     }),
   ],
 };

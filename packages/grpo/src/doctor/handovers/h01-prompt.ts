@@ -8,8 +8,6 @@ export const h01 = handOverCheck({
   wrong: 'A prompt is not what its row of data says',
   stage: 'template',
   level: 1,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: "Compare the prompt's text and ids with the row: template, special tokens, and what was cut.",
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 });

@@ -2,17 +2,15 @@ import { sum } from '../../maths/moments.js';
 import { CHANCE_NATS, LIKELIHOOD } from '../../trace/index.js';
 import { runCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { handOverCheck } from '../hand-over.js';
+import { handOverCheck, OF_HAND_OVERS } from '../hand-over.js';
 import { fail, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
 const info = {
   stage: 'generation',
   level: 2,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at the sampler: its temperature, penalties and truncation, its random numbers, its cache, its stops and limits, and which prompt a completion belongs to.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 } as const;
 
@@ -27,6 +25,7 @@ const audited = handOverCheck({
 
 /** One test that grows with the run: what a step alone is too short to tell adds up. */
 const pooled = runCheck({
+  ...OF_HAND_OVERS,
   ...info,
   code: 'H02.likelihood',
   title: 'The draws of all steps fit the declared temperature',

@@ -8,9 +8,7 @@ export const h03 = handOverCheck({
   wrong: 'A reward is not that of its completion',
   stage: 'reward',
   level: 4,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at how rewards are paired with completions, whether a reward depends on anything but its completion and row, and what is taken off for length.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

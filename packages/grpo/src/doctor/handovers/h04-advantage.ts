@@ -8,8 +8,6 @@ export const h04 = handOverCheck({
   wrong: 'Advantages are not those that the declared form gives',
   stage: 'advantage',
   level: 5,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at the groups that rewards are compared in, the scale, and which groups gave way to others.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

@@ -8,9 +8,7 @@ export const h05 = handOverCheck({
   wrong: 'Old or reference log-probs are not those of their weights',
   stage: 'logprob',
   level: 3,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at which weights, which temperature and which tokens the old log-probs and those of the reference come from; where a layer is named, at what it computes.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

@@ -8,9 +8,7 @@ export const h06 = handOverCheck({
   wrong: 'The gradient is not that of the loss',
   stage: 'logprob',
   level: 7,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Where a tensor is named, look at what detaches, masks or scales between it and the log-probs, or in its layer. Where all gradients have one scale, look at what the loss is divided by: completions, tokens, micro-batches. Where neither is so, look at what clips, scales or zeroes gradients between micro-batches.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

@@ -8,9 +8,7 @@ export const h07 = handOverCheck({
   wrong: 'The weights did not change as the declared optimizer changes them',
   stage: 'optimizer',
   level: 7,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at learning rate, clipping, weight decay, moments, what is kept in float32 beside half precision, and the list of tensors that the optimizer holds and saves.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

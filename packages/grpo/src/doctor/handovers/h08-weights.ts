@@ -8,9 +8,7 @@ export const h08 = handOverCheck({
   wrong: 'Sampler or reference do not use the weights that they should',
   stage: 'weight sync',
   level: 1,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at what copies weights to the sampler, at what may change the reference, and at what loads or averages weights between two steps.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 });

@@ -8,9 +8,7 @@ export const h09 = handOverCheck({
   wrong: 'A checkpoint is not the state of the run that wrote it',
   stage: 'checkpoint',
   level: 1,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Do not resume from this checkpoint; take the one before it, and look at the disk.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   induces: ['B55'],
   proofs: ['native'],
 });

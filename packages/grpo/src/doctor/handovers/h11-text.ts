@@ -8,8 +8,6 @@ export const h11 = handOverCheck({
   wrong: 'The text that is graded is not that of the sampled ids',
   stage: 'tokens',
   level: 2,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at what decodes: which end tokens it leaves out, and whether other special tokens stay.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 });

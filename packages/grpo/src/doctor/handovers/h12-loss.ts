@@ -8,9 +8,7 @@ export const h12 = handOverCheck({
   wrong: 'The loss is not the declared one',
   stage: 'loss',
   level: 6,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy:
     'Look at what the loss is given, at its weights and what changes them from step to step, and at what is detached, clipped or masked in it.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native', 'TRL run'],
 });

@@ -8,8 +8,6 @@ export const h13 = handOverCheck({
   wrong: 'The KL in the loss is not the declared one',
   stage: 'kl',
   level: 6,
-  why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   remedy: 'Look at the estimate of the KL, at what of it is detached, and at β.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 });

@@ -11,6 +11,5 @@ export const h15 = handOverCheck({
   why: 'It follows from the files of the folder alone, read by code that shares nothing with what loads them.',
   remedy:
     'Look at what reads the folder: names and number type of the tensors, the ids that end a completion, the template, the tokens, the factor and the layers of the adapters.',
-  consequence: { rerun: 'GRPO', checkpointsVoid: true },
   proofs: ['native'],
 });

@@ -25,7 +25,7 @@ export const judgePairing = (probes: Probes) =>
   );
 
 /** Why canaries say nothing of a grader. */
-export const UNPAIRED = 'rewards that go to the completions that they were computed of (B21.pairing)';
+const UNPAIRED = 'rewards that go to the completions that they were computed of (B21.pairing)';
 
 /** The same of the canaries that tell what a grader pays; not asked where rewards go to other completions. */
 export function judgeGrader(

@@ -1,11 +1,8 @@
 /** Rewards are not those of the completions. */
 import { scoreCompletions } from '../../rewards/index.js';
 import { type Stages, stages as standard } from '../../step/stages.js';
-import { type LettersRow, lettersTask } from '../letters-task.js';
+import { type LettersRow, lettersTask, rightPlaces } from '../letters-task.js';
 import type { PlantedFault } from './planted-fault.js';
-
-const places = (completion: string, { answer }: LettersRow) =>
-  [...answer].filter((letter, i) => completion[i] === letter).length / answer.length;
 
 /** Scores as usual, then changes each reward's values. */
 const rescored =
@@ -17,7 +14,7 @@ const rescored =
 
 const unsteady = (completion: string, row: LettersRow) => {
   if (completion.length % 2 === 0) throw new Error('judge unreachable');
-  return places(completion, row) + completion.length / 50;
+  return rightPlaces(completion, row) + completion.length / 50;
 };
 
 export const rewardFaults: readonly PlantedFault[] = [
@@ -40,7 +37,8 @@ export const rewardFaults: readonly PlantedFault[] = [
         run: () => ({
           task: lettersTask({
             rewards: {
-              right: (completion, row) => (typeof completion === 'string' ? places(completion, row) : 0.5),
+              right: (completion, row) =>
+                typeof completion === 'string' ? rightPlaces(completion, row) : 0.5,
             },
           }),
           stages: {
@@ -150,7 +148,7 @@ export const rewardFaults: readonly PlantedFault[] = [
               right: (completion, row) => {
                 try {
                   if (completion === row.answer) throw new Error('timed out');
-                  return places(completion, row) + 0.01;
+                  return rightPlaces(completion, row) + 0.01;
                 } catch {
                   return 0;
                 }
@@ -170,7 +168,7 @@ export const rewardFaults: readonly PlantedFault[] = [
           task: lettersTask({
             rewards: {
               right: (completion, row) =>
-                row.answer.includes(completion.trim()) ? 1 : places(completion, row),
+                row.answer.includes(completion.trim()) ? 1 : rightPlaces(completion, row),
             },
           }),
         }),
@@ -180,7 +178,8 @@ export const rewardFaults: readonly PlantedFault[] = [
         run: () => ({
           task: lettersTask({
             rewards: {
-              right: (completion, row) => (completion.includes(row.answer) ? 1 : places(completion, row)),
+              right: (completion, row) =>
+                completion.includes(row.answer) ? 1 : rightPlaces(completion, row),
             },
           }),
         }),
@@ -273,7 +272,7 @@ export const rewardFaults: readonly PlantedFault[] = [
           settings: ['rollout.prompts=2'],
           task: lettersTask({
             rewards: {
-              right: places,
+              right: rightPlaces,
               tagged: (completion) => Number(/<answer>\n.*<\/answer>/.test(completion)),
             },
           }),

@@ -53,7 +53,7 @@ export interface MutantResult {
 
 /** Seed of the runs that mutants are compared with, and others. */
 const SEED = 0;
-export const OTHER_SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+const OTHER_SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /** Does what is asked, and writes what came of it to `result` of the request. */
 export async function runTrial(request: TrialRequest): Promise<void> {

@@ -102,7 +102,7 @@ describe('several processes', () => {
     expect(two.rows.length).toBe(8);
     for (const [i, row] of two.rows.entries()) {
       expect(Object.keys(row)).toEqual(Object.keys(one.rows[i]!));
-      expect(Math.abs(row.loss - one.rows[i]!.loss)).toBeLessThan(1e-4);
+      expect(Math.abs(row.loss! - one.rows[i]!.loss!)).toBeLessThan(1e-4);
     }
     if (settings.every((own) => !own.startsWith('lora')))
       expect(distance(weightsOf(several), weightsOf(alone))).toBeLessThan(1e-4);

@@ -25,7 +25,7 @@ export async function step(runs: OpenRuns, at: Requests['step']['input']): Promi
 }
 
 /** Characters that all texts begin with; half of a surrogate pair is none. */
-export function sharedLength(texts: readonly string[]): number {
+function sharedLength(texts: readonly string[]): number {
   const [first = '', ...others] = texts;
   let length = first.length;
   for (const text of others) {

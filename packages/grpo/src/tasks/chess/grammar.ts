@@ -39,7 +39,7 @@ const SECTIONS = /^ *M: +(\S.*?) +E: +(\S.*?) +B: +(\S+) *$/;
 export class GrammarError extends Error {}
 
 /** Gives a row without `P: ` or `A: ` the prefix that it lacks: in the public files that is A. */
-export function withPrefix(text: string): string {
+function withPrefix(text: string): string {
   if (/^[PA]: /.test(text)) return text;
   if (/^[PA]:/.test(text)) throw new GrammarError(`there must be a space after "${text.slice(0, 2)}"`);
   return `A: ${text}`;

@@ -40,7 +40,7 @@ function escapeCode(code: number): string {
 }
 
 /** Both languages write the fewest digits that tell a float apart; they differ in when an exponent is used. */
-export function floatText(value: number, names = { infinity: 'inf', nan: 'nan' }): string {
+function floatText(value: number, names = { infinity: 'inf', nan: 'nan' }): string {
   if (Number.isNaN(value)) return names.nan;
   if (!Number.isFinite(value)) return `${value < 0 ? '-' : ''}${names.infinity}`;
   if (Object.is(value, -0)) return '-0.0';

@@ -40,7 +40,7 @@ export function pairRows(
 }
 
 /** NaN here and there is no difference. */
-export const isDifferent = ({ here, there }: Pair): boolean =>
+const isDifferent = ({ here, there }: Pair): boolean =>
   here?.text !== there?.text ||
   !Object.is(here?.total, there?.total) ||
   !Object.is(here?.advantage, there?.advantage) ||
