@@ -29,7 +29,7 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
   for (const word of parsed.positionals) {
     if (command.keys && isSetting(word)) continue;
     const expected = command.keys
-      ? 'settings are written key=value'
+      ? `settings are written key=value${/\.ya?ml$/i.test(word) ? `, and a file of them is --config ${word}` : ''}`
       : `grpo ${command.name} takes only flags`;
     throw new UsageError(`Unexpected '${word}': ${expected}.`, { hint });
   }

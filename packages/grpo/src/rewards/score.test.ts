@@ -157,7 +157,7 @@ describe('scoreCompletions', () => {
     const thrower = reward(() => Promise.reject('tired'));
     const table = await scoreCompletions([none, thrower], batch, drop);
     expect(table.failures.map((f) => f.reason)).toEqual([
-      'returned undefined, not an array of numbers',
+      expect.stringMatching(/^returned undefined, not an array of numbers: .*each\(…\)/),
       "threw 'tired'",
     ]);
     expect([...totals(table)]).toEqual([NaN, NaN, NaN, NaN]);

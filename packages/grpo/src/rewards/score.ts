@@ -119,7 +119,10 @@ async function call<Row>(reward: Reward<Row>, batch: RewardBatch<Row>): Promise<
     rows: [...rows],
   });
   const values: unknown = await answerOf(`reward ${reward.name}`, answer);
-  if (!Array.isArray(values)) throw new Reason(`returned ${show(values)}, not an array of numbers`);
+  if (!Array.isArray(values))
+    throw new Reason(
+      `returned ${show(values)}, not an array of numbers: it is given all completions of a batch; each(…) of grpo/rewards makes it of a function of one`,
+    );
   if (values.length !== completions.length) {
     throw new Reason(
       `returned ${counted(values.length, 'value')} for ${counted(completions.length, 'completion')}`,

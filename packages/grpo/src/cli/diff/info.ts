@@ -3,7 +3,7 @@ import { jsonObject } from '../flags.js';
 
 export const info: CommandInfo = {
   name: 'diff',
-  summary: 'Show how two presets or files differ, or two versions of TRL, and what it means',
+  summary: 'Show how two presets, files or runs differ, or two versions of TRL, and what it means',
   usage: 'diff A B [--trl] [--json]',
   flags: {
     trl: {

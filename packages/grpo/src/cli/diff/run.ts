@@ -8,12 +8,14 @@ import { compareTrl } from './trl/compare-trl.js';
 import { trlPage } from './trl/trl-page.js';
 import { readTrl } from './trl/trl-tree.js';
 
-/** `grpo diff`: the differences of two presets or files, or of two versions of TRL, explained. Needs no tensor engine. */
+/** `grpo diff`: the differences of two presets, files or runs, or of two versions of TRL, explained. Needs no tensor engine. */
 export async function run({ flags, operands }: CommandArguments): Promise<number> {
   const [a, b, ...more] = operands;
   if (a === undefined || b === undefined || more.length > 0) {
     throw new UsageError(
-      flags.trl ? 'grpo diff --trl needs two folders with TRL.' : 'grpo diff needs two presets or files.',
+      flags.trl
+        ? 'grpo diff --trl needs two folders with TRL.'
+        : 'grpo diff needs two presets, files or runs.',
       {
         hint: 'For instance: grpo diff grpo.yaml dapo, or grpo diff --trl old/site-packages new/site-packages',
       },

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readsKey } from '../../config/command-keys.js';
+import { configRecord, resolveConfig } from '../../config/index.js';
 import { keys } from '../../config/keys.js';
 import { PRESET_NAMES } from '../../config/presets/index.js';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
@@ -93,11 +94,11 @@ describe('explain', () => {
   });
 
   it.each([
-    [['explain', 'dappo'], /'dappo' is no preset, and no file\. The nearest preset is dapo\./],
+    [['explain', 'dappo'], /'dappo' is no preset, no run, and no file\. The nearest preset is dapo\./],
     [['explain', 'dapo', 'gspo'], /takes one preset, or --config FILE/],
     [['explain', 'model=m'], /grpo explain does not read model/],
     [['explain', 'nothing.yaml'], /cannot read nothing\.yaml/],
-    [['diff', 'dapo'], /needs two presets or files/],
+    [['diff', 'dapo'], /needs two presets, files or runs/],
   ])('%j is refused', async (argv, message) => {
     const { code, err } = await grpo(tempFolder(), ...argv);
     expect(code).toBe(2);
@@ -106,6 +107,28 @@ describe('explain', () => {
 });
 
 describe('diff', () => {
+  it('compares the settings of two runs, and of a run with a preset', async () => {
+    const folder = tempFolder();
+    for (const [name, rate] of [
+      ['one', '1e-3'],
+      ['other', '2e-3'],
+    ]) {
+      const settings = ['task.data=a.jsonl', 'model=m', `optimizer.learningRate=${rate}`];
+      const record = configRecord(resolveConfig({ command: 'train', settings, env: {} }), {
+        versions: {},
+        engine: {},
+        files: {},
+      });
+      mkdirSync(join(folder, name!));
+      writeFileSync(join(folder, name!, 'config.json'), JSON.stringify(record));
+    }
+    const { code, out } = await grpo(folder, 'diff', 'one', 'other/config.json');
+    expect(code).toBe(0);
+    expect(out).toMatch(/optimizer\.learningRate\n\s+one\s+0\.001.*\n\s+other\s+0\.002/);
+    expect(out).not.toContain('task.data');
+    expect((await grpo(folder, 'diff', 'one', 'dapo')).out).toContain('dapo');
+  });
+
   /** Keys on which the early runs contradict one another and TRL, with the value of each. */
   it.each<[key: string, values: Record<string, unknown>]>([
     [

@@ -1,7 +1,8 @@
 /** The explanation of a configuration by `explain` and `diff`, as data. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { readsKey } from '../../config/command-keys.js';
-import { isGiven, resolveConfig, UsageError } from '../../config/index.js';
+import { isGiven, recordLayer, resolveConfig, UsageError } from '../../config/index.js';
 import { type Key, keys } from '../../config/keys.js';
 import { citation, isOfPreset } from '../../config/layers/preset-layer.js';
 import {
@@ -47,17 +48,21 @@ export const DEFAULTS = 'defaults';
 export interface ExplainRequest {
   preset?: string | undefined;
   file?: string | undefined;
+  /** Folder of a run, whose settings these are. */
+  run?: string;
   settings?: readonly string[];
 }
 
-/** A word that names a preset, the defaults, or a YAML file. Throws `UsageError` when it is none of them. */
+/** A word that names a preset, the defaults, a run, or a YAML file. Throws `UsageError` when it is none of them. */
 export function askedBy(word: string): ExplainRequest {
   if (word === DEFAULTS) return {};
   if (isPreset(word)) return { preset: word };
+  if (basename(word) === 'config.json') return { run: dirname(word) };
+  if (statSync(word, { throwIfNoEntry: false })?.isDirectory()) return { run: word };
   if (/\.ya?ml$/i.test(word) || existsSync(word)) return { file: word };
   const names = [DEFAULTS, ...PRESET_NAMES];
   throw new UsageError(
-    `'${word}' is no preset, and no file. The nearest preset is ${nearestName(word, names)}.`,
+    `'${word}' is no preset, no run, and no file. The nearest preset is ${nearestName(word, names)}.`,
     {
       hint: `Presets: ${names.join(', ')}.`,
     },
@@ -65,12 +70,13 @@ export function askedBy(word: string): ExplainRequest {
 }
 
 /** Explains a preset, a file, or the defaults, with settings of the command line over it. */
-export function explain({ preset, file, settings = [] }: ExplainRequest): ExplainedConfig {
+export function explain({ preset, file, run, settings = [] }: ExplainRequest): ExplainedConfig {
   const named = preset === undefined ? [] : [`preset=${preset}`];
   const { config, provenance } = resolveConfig({
     command: 'explain',
     file,
     env: {},
+    layers: run === undefined ? [] : [recordLayer(run)],
     settings: [...named, ...settings],
   });
   const sourceOf = (path: string) => {
@@ -83,7 +89,7 @@ export function explain({ preset, file, settings = [] }: ExplainRequest): Explai
   );
   const base: Preset | undefined = config.preset && presets[config.preset];
   return {
-    name: preset ?? file ?? config.preset ?? DEFAULTS,
+    name: preset ?? file ?? run ?? config.preset ?? DEFAULTS,
     summary: base?.summary,
     formula: formulaOf(config, isDiffusion),
     reading: readingOf(config),

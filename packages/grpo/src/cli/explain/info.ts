@@ -3,8 +3,8 @@ import { config, jsonObject } from '../flags.js';
 
 export const info: CommandInfo = {
   name: 'explain',
-  summary: 'Show what a preset or a file makes of training: formula, settings, what is unsound',
-  usage: 'explain [PRESET | --config FILE.yaml] [--json] [key=value ...]',
+  summary: 'Show what a preset, a file or a run makes of training: formula, settings, what is unsound',
+  usage: 'explain [PRESET | RUN | --config FILE.yaml] [--json] [key=value ...]',
   flags: { config, json: jsonObject },
   keys: 'explain',
   operands: true,

@@ -17,6 +17,8 @@ const WORDS: Readonly<Record<Quantity, string>> = {
   gradient: 'gradient norm',
   flat: 'groups of equal rewards',
   gap: 'gap between sampler and trainer',
+  mismatch: 'KL of sampler and trainer',
+  evaluation: 'evaluation',
 };
 
 export const wordsOf = (quantity: Quantity): string => WORDS[quantity];
@@ -31,7 +33,7 @@ export function levelText(quantity: Quantity, level: number): string {
 
 /** Least change that matters: of a share a fifth of all; of the rest a doubling or a half. */
 function matters(course: RunCourse, quantity: Quantity, { from, to }: Shift): boolean {
-  if (quantity === 'reward') return Math.abs(to - from) >= course.rewardUnit / 2;
+  if (quantity === 'reward' || quantity === 'evaluation') return Math.abs(to - from) >= course.rewardUnit / 2;
   if (quantity === 'cut' || quantity === 'flat') return Math.abs(to - from) >= 0.2;
   return to >= 2 * from || from >= 2 * to;
 }

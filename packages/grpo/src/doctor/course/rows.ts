@@ -1,7 +1,7 @@
 /** The course of a run as rows: where each metric began and ended, and when it moved. */
 import { functionOf, OF_THE_MACHINE } from '../log-view.js';
 import { say } from '../sentence.js';
-import type { MetricCourse, Point } from './metric-course.js';
+import { MetricCourse, type Point } from './metric-course.js';
 import { levelText, type Movement, movementOf, wordsOf } from './movements.js';
 import { METRICS, type Quantity, type RunCourse } from './run-course.js';
 
@@ -36,7 +36,10 @@ export interface CourseRow {
 /** The reward first, then what moved by the step at which it did, then what did not. */
 export function courseRows(course: RunCourse): CourseRow[] {
   const rows = (Object.keys(METRICS) as Quantity[]).flatMap((quantity): CourseRow[] => {
-    const metric = course.of(quantity);
+    const points = course.pointsOf(METRICS[quantity].name);
+    // The course of the gradient leaves out where it is 0, which a short log is to show.
+    const isShort = quantity === 'gradient' && points.length > 1 && points.length < FEWEST;
+    const metric = isShort ? new MetricCourse(points) : course.of(quantity);
     if (!metric) return [];
     // Without the share itself only entries without any signal are seen: 0 says nothing.
     if (quantity === 'flat' && metric.mean === 0 && course.pointsOf(METRICS.flat.name).length === 0)

@@ -14,6 +14,8 @@ export const METRICS = {
   gradient: { name: 'grad_norm', floor: 1e-8 },
   flat: { name: 'frac_reward_zero_std' },
   gap: { name: 'sampling/sampling_logp_difference/mean', floor: 1e-4 },
+  mismatch: { name: 'sampling/kl', floor: 1e-5 },
+  evaluation: { name: 'eval_reward' },
 } as const satisfies Record<string, { name: string; floor?: number }>;
 
 export type Quantity = keyof typeof METRICS;

@@ -157,7 +157,7 @@ export const b30: Fault = {
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'}): their advantages are 0, so they teach nothing; what gradient there is comes from the others, or from the KL.${
+        say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'}): their advantages are 0, so they teach nothing; what gradient there is comes from ${m.share < 1 ? 'the others, or from ' : ''}the KL.${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''

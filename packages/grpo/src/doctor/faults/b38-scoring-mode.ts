@@ -29,8 +29,8 @@ const CERTAIN = 10;
 /** Totals of the policy on what it sampled, beside the reference's. */
 const TIMES = 2;
 
-/** Nats per token that no pretrained model has on its own samples, and that no vocabulary allows. */
-const [LOST, UNIFORM] = [5, 13];
+/** Nats per token that no pretrained model has on its own samples, that is noise in one entry, and that no vocabulary allows. */
+const [LOST, NOISE, UNIFORM] = [5, 8, 13];
 
 /** Nats per token by which the median of k1 may be negative. */
 const CHANCE = 0.1;
@@ -233,20 +233,20 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 8,
-      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more; above ${UNIFORM}, more than a vocabulary allows, it only informs`,
+      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; above ${UNIFORM}, more than a vocabulary allows, it only informs`,
       sources: [],
       why: 'Pretrained models have 0.1 to 2 nats per token on what they sample. Seen at 6.35, in a training pass that hid nine tenths of the activations.',
       remedy:
         'Score a sentence of plain text with the training pass and with the model as it is loaded for inference: the log-probs must agree. Look at weights that were not loaded, at masks, positions, attention and number type.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B39', 'B54', 'B62'],
+      induces: ['B09', 'B16', 'B39', 'B54', 'B62'],
       settles:
         'The log-probs of one completion by the training pass and by the sampler. An untrained model is as unsure in both.',
       proofs: [],
       needs: ['entropy'],
       test(log) {
         const entropy = withoutNaN(log.column('entropy'));
-        if (entropy.length < 3) return notApplicable('3 entries');
+        if (entropy.length < 3 && !(entropy[0]! > NOISE)) return notApplicable('3 entries');
         const measured = { entries: entropy.length, least: Math.min(...entropy), median: median(entropy) };
         if (measured.least <= LOST) return pass(measured);
         return measured.least > UNIFORM ? inform(measured) : warn(measured);

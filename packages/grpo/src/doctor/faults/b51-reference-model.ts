@@ -20,7 +20,7 @@ const EARLY = 0.1;
 const TRAVEL = 1e-6;
 
 /** The first KL to the later ones: updates that go too far make it grow. */
-const TIMES = 4;
+const TIMES = 10;
 
 /** What a run with a teacher lacks. */
 const TO_START = 'a KL to the starting model: this one is to a teacher';

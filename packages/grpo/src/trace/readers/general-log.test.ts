@@ -581,6 +581,40 @@ describe('the words of a table’s author', () => {
   });
 });
 
+describe('the cells of a table that someone wrote', () => {
+  it('hold their numbers among marks and remarks, ranges, and names in Chinese', async () => {
+    const text = [
+      '| step | 奖励 | 熵 | 截断比 | grad_norm | kl |',
+      '|---|---|---|---|---|---|',
+      '| 10 | 0.25 (peak) | **0.5760** | 12.5% | 4.42 | ~0.03 |',
+      '| 20 | 0.2→0.1 | 0.4–0.6 | 100% | **7.16** ⚠️ | 0.04 |',
+      '| 30 | 0.1 | 0.7 | 1.00 | 0.000 | 0.05* |',
+    ].join('\n');
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.1, 0.1]);
+    expect(column(reading, 'entropy')).toEqual([0.576, 0.5, 0.7]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([0.125, 1, 1]);
+    expect(column(reading, 'grad_norm')).toEqual([4.42, 7.16, 0]);
+    expect(column(reading, 'kl')).toEqual([0.03, 0.04, 0.05]);
+    expect(reading.series!.decimals).toMatchObject({ grad_norm: 3 });
+  });
+
+  it('may go on in a second half of the same columns', async () => {
+    const text = '| Step | KL | Step | KL |\n|---|---|---|---|\n| 0 | 0.1 | 2 | 0.3 |\n| 1 | 0.2 | | |\n';
+    const reading = await readText('notes.md', text);
+    expect(steps(reading)).toEqual([0, 1, 2]);
+    expect(column(reading, 'kl')).toEqual([0.1, 0.2, 0.3]);
+  });
+
+  it('may say that a row is of an evaluation', async () => {
+    const text =
+      '| Step | reward |\n|---|---|\n| 0 (val) | 0.1 |\n| 1 | 0.2 |\n| 2 | 0.3 |\n| 2 (val) | 0.4 |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'reward').filter((value) => value !== undefined)).toEqual([0.2, 0.3]);
+    expect(column(reading, 'eval_reward').filter((value) => value !== undefined)).toEqual([0.1, 0.4]);
+  });
+});
+
 describe('a table with semicolons', () => {
   it('has its decimals behind commas', async () => {
     const reading = await readText('t.csv', 'step;reward;kl\n1;0,110;6,000\n2;0,125;0,0084\n');

@@ -13,6 +13,7 @@ import { WandbSummary } from './log-formats/wandb-summary.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
+import { inEnglish } from './rows/chinese-names.js';
 import type { CollectedLog } from './rows/run-collector.js';
 import { type Hints, mergedHints } from './series/hints.js';
 import { LogFacts } from './series/log-facts.js';
@@ -48,7 +49,10 @@ export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean,
     lines++;
     const shown = { ...line, text: stripAnsi(line.text) };
     if (!onlyRows) facts.take(shown);
-    for (const format of formats) format.take(shown);
+    // Formats of one trainer know its language.
+    for (const format of own) format.take(shown);
+    const named = onlyRows ? shown : { ...shown, text: inEnglish(shown.text) };
+    for (const format of general) format.take(named);
   }
   const ended = formats.map((format) => {
     const runs = format.finish();

@@ -65,6 +65,8 @@ interface Table {
 
 export class Tables implements LogFormat {
   readonly #tables: Table[] = [];
+  /** Rows of a second half. */
+  readonly #later: { columns: readonly Column[]; cells: readonly string[]; line: number }[] = [];
   readonly #decimals = new PrintedDecimals();
   #header: Header | undefined;
   /** Whether the file is a table from its first line on: then each line must be a row. */
@@ -93,6 +95,7 @@ export class Tables implements LogFormat {
   }
 
   finish(): CollectedLog[] {
+    this.#takeLater();
     const decimals = this.#decimals.result();
     const runs = this.#tables.map(({ collectors }) =>
       [...collectors.values()].flatMap((one) => one.finish()),
@@ -102,6 +105,7 @@ export class Tables implements LogFormat {
   }
 
   #open(header: string): void {
+    this.#takeLater();
     const known = this.#tables.findIndex((table) => table.header === header);
     const table = this.#tables.splice(known, known < 0 ? 0 : 1)[0] ?? { header, collectors: new Map() };
     this.#tables.push(table);
@@ -113,7 +117,7 @@ export class Tables implements LogFormat {
     const cells = all.length > columns.length && all.at(-1) === '' ? all.slice(0, -1) : all;
     // pandas puts its own number before a row.
     const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
-    if (own.length === columns.length && this.#take(columns, own, line)) return;
+    if (own.length === columns.length && this.#takeHalves(columns, own, line)) return;
     if (!this.#isFile || /^[\s|:+-]*$/.test(text)) return;
     const reason =
       own.length === columns.length
@@ -122,13 +126,34 @@ export class Tables implements LogFormat {
     this.broken.add({ file: this.file, line, reason });
   }
 
+  /** Takes a row; of a table that goes on in a second half of the same columns, that one once the first has ended. */
+  #takeHalves(columns: readonly Column[], cells: readonly string[], line: number): boolean {
+    const half = columns.length / 2;
+    const isDoubled =
+      columns.length > 2 &&
+      columns.every(({ name }, i) => name === columns[(i + half) % columns.length]?.name);
+    if (!isDoubled) return this.#take(columns, cells, line);
+    const right = cells.slice(half);
+    if (right.some((cell) => cell !== ''))
+      this.#later.push({ columns: columns.slice(half), cells: right, line });
+    return this.#take(columns.slice(0, half), cells.slice(0, half), line);
+  }
+
+  #takeLater(): void {
+    for (const { columns, cells, line } of this.#later.splice(0)) this.#take(columns, cells, line);
+  }
+
   /** Takes the cells of a row for each run; false where no run has a number. */
   #take(columns: readonly Column[], cells: readonly string[], line: number): boolean {
     let taken = false;
     for (const of of new Set(columns.map(({ run }) => run))) {
-      const pairs = columns.flatMap(({ name, run }, i) =>
-        cells[i] !== '' && (run === of || isStep(name)) ? [[name, plain(cells[i]!)] as const] : [],
-      );
+      const pairs = columns.flatMap(({ name, run }, i): (readonly [string, string])[] => {
+        if (cells[i] === '' || (run !== of && !isStep(name))) return [];
+        const text = plain(cells[i]!, isStep(name));
+        // A step may say that the row is of an evaluation: `20 (val)`.
+        const isOther = isStep(name) && /\((val|eval|test)\w*\)/i.test(cells[i]!);
+        return [[name, text], ...(isOther ? [['split', 'eval'] as const] : [])];
+      });
       const row = metricRow(Object.fromEntries(pairs));
       if (!row || Object.keys(row.values).length === 0) continue;
       for (const [name, text] of pairs) this.#decimals.see(name, text);
@@ -163,11 +188,25 @@ function together(before: CollectedLog[], after: CollectedLog[]): CollectedLog[]
   ];
 }
 
-/** `12.5%` as a share; bold Markdown as its text. */
-function plain(cell: string): string {
-  const bare = cell.replace(/^\*\*(.*)\*\*$/, '$1');
-  const share = /^([-+]?[\d.]+)\s?%$/.exec(bare);
-  return share ? String(numberOf(share[1])! / 100) : bare;
+/** Marks and remarks around a number: `**7.16** ⚠️`, `~0.03`, `0.8028 (peak)`, `12,501*`. */
+const MARKS = /[*`~≈↑↓]|\uFE0F|\p{Extended_Pictographic}/gu;
+const REMARK = /\s*\([^()]*\)$/;
+/** From one number to another, or between two. */
+const RANGE = /^([-+]?[\d.]+)\s*(→|->|–|-)\s*([-+]?[\d.]+)$/;
+
+/** The number of a cell, whatever its author wrote around it: `12.5%` as a share, of a range its middle or its end. */
+function plain(cell: string, isPlace: boolean): string {
+  const bare = cell.replace(MARKS, '').trim();
+  for (const text of [bare, bare.replace(REMARK, ''), bare.replace(/\+$/, '')]) {
+    const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
+    if (share) return String(numberOf(share[1])! / 100);
+    if (numberOf(text) !== undefined) return text;
+    const [, from, way, to] = RANGE.exec(text) ?? [];
+    const [first, last] = [numberOf(from), numberOf(to)];
+    if (first === undefined || last === undefined) continue;
+    return String(isPlace || way === '→' || way === '->' ? last : (first + last) / 2);
+  }
+  return bare;
 }
 
 /** Words that a header has, found quickly. */
