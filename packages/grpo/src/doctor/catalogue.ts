@@ -40,7 +40,8 @@ A log in the folder of step records is read with them: the trainer's state of tr
 Without one the records make a log, of rewards, lengths, entropy, gradient norm and learning rate.
 
 A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its
-changes, held to its noise. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
+changes, held to its noise. Of fewer than eight entries no noise is known: they are judged by what is exactly 0 or one value
+throughout and by sizes that no healthy run has, and the report shows which value lies beyond both ends. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
 fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
 fewer than 100 steps in which nothing was found and the reward does not visibly rise.
 

@@ -232,4 +232,9 @@ testLogCheck('B38.entropy', [
   { name: 'high at first', metrics: { entropy: [6.35, 4.2, 2.1] }, verdict: 'pass' },
   { name: 'two entries', metrics: { entropy: [6.35, 6.37] }, verdict: 'not applicable' },
   { name: 'one of noise', metrics: { entropy: [9.49] }, verdict: 'warn' },
+  {
+    name: 'of masked places',
+    metrics: { entropy: [6.35, 6.37, 6.34], masked_positions: [9, 9, 9] },
+    verdict: 'not applicable',
+  },
 ]);

@@ -246,6 +246,7 @@ export const b38: Fault = {
       needs: ['entropy'],
       test(log) {
         const entropy = withoutNaN(log.column('entropy'));
+        if (log.isEstimated) return notApplicable('an entropy of next tokens');
         if (entropy.length < 3 && !(entropy[0]! > NOISE)) return notApplicable('3 entries');
         const measured = { entries: entropy.length, least: Math.min(...entropy), median: median(entropy) };
         if (measured.least <= LOST) return pass(measured);

@@ -60,6 +60,14 @@ testLogCheck('B54.rate', [
 
 testLogCheck('B54.gradient', [
   {
+    name: 'jumps at the end of a short log',
+    metrics: { grad_norm: [0.11, 0.03, 0.07, 0.06, 7.16] },
+    verdict: 'inform',
+    evidence: { step: 5 },
+    measured: { isLast: true },
+  },
+  { name: 'of a short log', metrics: { grad_norm: [0.11, 0.03, 0.3, 0.06] }, verdict: 'not applicable' },
+  {
     name: 'spikes in a short run',
     metrics: { grad_norm: times(24, (i) => (i % 6 === 5 ? 1000 : 5 + (i % 3))) },
     verdict: 'inform',

@@ -146,7 +146,7 @@ export const b54: Fault = {
       level: 8,
       rank: 6,
       threshold:
-        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median only inform',
+        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median, of 4 or more, only inform',
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
       why: 'A rising gradient norm points at a mismatch of sampler and trainer. Entries of a healthy run differ by up to a factor of 10.',
       remedy:
@@ -161,19 +161,23 @@ export const b54: Fault = {
         spikes: number;
         entries: number;
         isLasting: boolean;
+        isLast?: boolean;
         step: number;
       }> {
         const gradient = log.course.of('gradient');
-        if (!gradient || gradient.points.length < 16) return notApplicable('16 entries');
+        if (!gradient || gradient.points.length < 4) return notApplicable('16 entries');
         const norms = gradient.points.map(({ value }) => value);
         const usual = median(norms);
         // The first steps of a run may be large.
         const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
+        if (norms.length < 16 && spikes.length === 0) return notApplicable('16 entries');
         const { from, to, step, beyond } = gradient.shift;
         // The last eighth of a short run may be one spike.
         const far = RUNAWAY * from;
-        const isLasting = to > far && beyond >= BEYOND_NOISE && median(norms.slice(-5)) > far;
-        const measured = { entries: norms.length, spikes: spikes.length, isLasting };
+        const isLasting =
+          norms.length >= 16 && to > far && beyond >= BEYOND_NOISE && median(norms.slice(-5)) > far;
+        const isLast = spikes.at(-1) === gradient.points.at(-1);
+        const measured = { entries: norms.length, spikes: spikes.length, isLasting, isLast };
         if (isLasting)
           return warn({ ...measured, usual: from, worst: to, step }, [
             { step, text: 'grad_norm', values: { value: to } },
@@ -189,7 +193,7 @@ export const b54: Fault = {
       says: (m) =>
         m.isLasting
           ? say`The gradient norm grew from ${m.usual} to ${m.worst} at step ${m.step} and stayed there.`
-          : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual}), and came back.`,
+          : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual})${m.isLast ? '' : ', and came back'}.`,
     }),
     logCheck({
       code: 'B54.size',

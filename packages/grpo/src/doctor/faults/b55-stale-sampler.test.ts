@@ -93,6 +93,17 @@ testLogCheck('B55.checksum', [
 ]);
 
 testLogCheck('B55.log', [
+  {
+    name: 'a KL of sampler and trainer that grows',
+    metrics: { 'sampling/kl': times(17, (i) => 0.002 * 1.2 ** i * (1 + 0.1 * (i % 2))) },
+    verdict: 'warn',
+    measured: { step: expect.any(Number) },
+  },
+  {
+    name: 'one that does not',
+    metrics: { 'sampling/kl': times(17, (i) => 0.002 + 0.001 * (i % 2)) },
+    verdict: 'pass',
+  },
   { name: 'grows', metrics: { [gap]: times(40, (i) => 0.005 + i / 200) }, verdict: 'warn' },
   {
     name: 'what two engines differ by',

@@ -1,7 +1,7 @@
 import { largest, mean } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
-import { BEYOND_NOISE } from '../course/run-course.js';
+import { BEYOND_NOISE, METRICS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { compareFirst } from '../measures/first-update.js';
@@ -12,6 +12,8 @@ import { toleranceOf } from '../tolerance.js';
 
 /** Nat per token: more than two engines in half precision differ by. */
 const APART = 0.05;
+/** The same as a KL, which is about half of the square of the differences. */
+const APART_KL = 0.01;
 
 /** Nats per token at which the policy is another model, and at which it is near to the reference. */
 const [LEFT, NEAR] = [5, 0.5];
@@ -183,7 +185,7 @@ export const b55: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `reported when the gap of the last eighth of 20 entries or more is above ${APART} nat per token, 3 × that of the first and beyond its noise, and the entropy did not grow by half as much; not applicable where sampling is declared to differ from scoring (penalties; top-p, top-k, min-p without keepSupport)`,
+      threshold: `reported when the gap of the last eighth of 20 entries or more is above ${APART} nat per token (or where the log has a KL of sampler and trainer instead, that of 12 entries or more above ${APART_KL}), 3 × that of the first and beyond its noise, and the entropy did not grow by half as much; not applicable where sampling is declared to differ from scoring (penalties; top-p, top-k, min-p without keepSupport)`,
       sources: ['verl-project/verl#7495', 'modelscope/ms-swift#6343', 'huggingface/trl#6007'],
       why: 'Two engines differ by 0.01 to 0.02 nat per token, and by more where the entropy is higher: unsure tokens differ most. Old weights leave a gap that grows with every update.',
       remedy: 'Compare a checksum of weights on both sides after an update, and empty the prefix cache.',
@@ -192,7 +194,7 @@ export const b55: Fault = {
       settles:
         'Both log-probs of a completion of step 1 and of a late one: a gap from the start on does not come from the weights.',
       proofs: ['native'],
-      needs: ['sampling/sampling_logp_difference/mean'],
+      needs: [],
       test(log) {
         const {
           repetitionPenalty = 1,
@@ -210,17 +212,18 @@ export const b55: Fault = {
           (!keepSupport && (topP < 1 || topK > 0 || minP > 0))
         )
           return notApplicable('sampling from the distribution that is scored');
-        const gap = log.course.of('gap');
-        if (!gap || gap.points.length < 20) return notApplicable('20 entries');
+        const quantity = log.course.of('gap') ? 'gap' : 'mismatch';
+        const gap = log.course.of(quantity);
+        const [least, fewest] = quantity === 'gap' ? [APART, 20] : [APART_KL, 12];
+        if (!gap) return notApplicable('sampling/sampling_logp_difference/mean, or sampling/kl');
+        if (gap.points.length < fewest) return notApplicable(`${fewest} entries`);
         const { from: first, to: last, step, beyond } = gap.shift;
         const measured = { first, last, step };
         const entropy = log.course.of('entropy')?.shift;
         const isUnsure = entropy !== undefined && entropy.to / entropy.from > last / first / 2;
-        const isApart = last > APART && last > 3 * first && beyond >= BEYOND_NOISE;
+        const isApart = last > least && last > 3 * first && beyond >= BEYOND_NOISE;
         return isApart && !isUnsure && !log.course.collapse
-          ? warn(measured, [
-              { step, text: 'sampling/sampling_logp_difference/mean', values: { value: last } },
-            ])
+          ? warn(measured, [{ step, text: METRICS[quantity].name, values: { value: last } }])
           : pass(measured);
       },
       says: (m) =>
