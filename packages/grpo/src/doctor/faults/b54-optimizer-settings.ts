@@ -209,7 +209,7 @@ export const b54: Fault = {
         'Look at what the loss is divided by, at a loss scale that is not undone, at tokens with a log-prob below −50, and at the parameter whose gradient is largest.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The norm of one micro-batch in float32, by parameter.',
-      proofs: [],
+      proofs: ['native'],
       needs: ['grad_norm'],
       test(log) {
         const norms = withoutNaN(log.column('grad_norm'));
