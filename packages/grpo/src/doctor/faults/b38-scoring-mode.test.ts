@@ -233,6 +233,12 @@ testLogCheck('B38.entropy', [
   { name: 'two entries', metrics: { entropy: [6.35, 6.37] }, verdict: 'not applicable' },
   { name: 'one of noise', metrics: { entropy: [9.49] }, verdict: 'warn' },
   {
+    name: 'of a tiny model of ours',
+    metrics: { entropy: [6.35, 6.37, 6.34] },
+    series: { producer: { name: 'grpo' } },
+    verdict: 'not applicable',
+  },
+  {
     name: 'of masked places',
     metrics: { entropy: [6.35, 6.37, 6.34], masked_positions: [9, 9, 9] },
     verdict: 'not applicable',

@@ -196,6 +196,7 @@ const RANGE = /^([-+]?[\d.]+)\s*(→|->|–|-)\s*([-+]?[\d.]+)$/;
 
 /** The number of a cell, whatever its author wrote around it: `12.5%` as a share, of a range its middle or its end. */
 function plain(cell: string, isPlace: boolean): string {
+  if (numberOf(cell) !== undefined) return cell;
   const bare = cell.replace(MARKS, '').trim();
   for (const text of [bare, bare.replace(REMARK, ''), bare.replace(/\+$/, '')]) {
     const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
