@@ -239,6 +239,12 @@ testLogCheck('B38.entropy', [
     verdict: 'not applicable',
   },
   {
+    name: 'of step records',
+    metrics: { entropy: [6.35, 6.37, 6.34] },
+    series: { producer: { name: 'step records' } },
+    verdict: 'not applicable',
+  },
+  {
     name: 'of masked places',
     metrics: { entropy: [6.35, 6.37, 6.34], masked_positions: [9, 9, 9] },
     verdict: 'not applicable',

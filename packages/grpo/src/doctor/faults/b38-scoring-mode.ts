@@ -233,7 +233,7 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 8,
-      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; above ${UNIFORM}, more than a vocabulary allows, it only informs. Not applicable to runs of ours, whose audit holds the pass to a plain one`,
+      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; above ${UNIFORM}, more than a vocabulary allows, it only informs. Not applicable to runs of ours and step records, which hold the pass to another one`,
       sources: [],
       why: 'Pretrained models have 0.1 to 2 nats per token on what they sample. Seen at 6.35, in a training pass that hid nine tenths of the activations.',
       remedy:
@@ -247,8 +247,9 @@ export const b38: Fault = {
       test(log) {
         const entropy = withoutNaN(log.column('entropy'));
         if (log.isEstimated) return notApplicable('an entropy of next tokens');
-        // The audit of our own runs holds the pass to a plain one, and tiny models begin with random weights.
-        if (log.series.producer.name === 'grpo') return notApplicable('a pass that nothing is held to');
+        // Our own runs and step records have what holds the pass to another one, and tiny models begin with random weights.
+        if (['grpo', 'step records'].includes(log.series.producer.name))
+          return notApplicable('a log of metrics alone');
         if (entropy.length < 3 && !(entropy[0]! > NOISE)) return notApplicable('3 entries');
         const measured = { entries: entropy.length, least: Math.min(...entropy), median: median(entropy) };
         if (measured.least <= LOST) return pass(measured);
