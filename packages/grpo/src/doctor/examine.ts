@@ -34,7 +34,7 @@ export interface Diagnosis {
   findings: Finding[];
   /** Every check, in the order of the registry. */
   judgements: Judgement[];
-  /** What moved over the run; a single step has none. */
+  /** The course of the run; a single step has none. */
   course?: RunCourse;
   /** Metrics of a home-made log that no check has asked for. */
   unread: readonly string[];

@@ -89,6 +89,25 @@ describe('the circumstances of a run', () => {
   });
 });
 
+describe('completions longer than the context', () => {
+  it('are said to end there', async () => {
+    const { at, resolved } = await surroundings();
+    writeFileSync(at('brief.js'), 'export default ({ completions }) => completions.map((c) => -c.length);');
+    const own = `rewards=[{module: ${at('brief.js')}}]`;
+    const notesOf = async (output: string, tokens: number) => {
+      const notes: string[] = [];
+      const watcher = { note: (text: string) => notes.push(text) };
+      const session = await openRun(resolved(output, [own, `rollout.maxNewTokens=${tokens}`]), { watcher });
+      await session[Symbol.asyncDispose]();
+      return notes;
+    };
+    expect(await notesOf('short', 6)).toEqual([]);
+    expect(await notesOf('long', 100_000)).toEqual([
+      expect.stringMatching(/^rollout\.maxNewTokens=100000: the context of the model holds \d+ tokens/),
+    ]);
+  });
+});
+
 describe('two runs of one seed', () => {
   it('are equal byte for byte with rewards in workers, one of which runs out of time', async () => {
     const { at, resolved } = await surroundings();

@@ -34,8 +34,18 @@ describe('an open run', () => {
     const settings = ['train.steps=8'];
     await run({ output, settings });
     const before = remainsOf(output);
-    await expect(run({ output, settings: ['seed=5'] })).rejects.toThrow('holds a run already');
+    const refused = async () =>
+      run({ output, settings: ['seed=5'] }).then(
+        () => undefined,
+        (error) => error,
+      );
+    expect(await refused()).toMatchObject({
+      message: expect.stringContaining('holds a run already'),
+      hint: expect.not.stringContaining('--restart'),
+    });
     expect(remainsOf(output)).toEqual(before);
+    rmSync(join(output, 'checkpoints'), { recursive: true });
+    expect(await refused()).toMatchObject({ hint: expect.stringContaining(`--resume ${output} --restart`) });
   });
 
   it('that cannot be opened holds neither tensors nor the folder', async () => {

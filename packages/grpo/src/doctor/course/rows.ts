@@ -67,7 +67,7 @@ function functionRows(course: RunCourse): CourseRow[] {
   });
 }
 
-/** What else changed its size in a log that is too short to tell noise. */
+/** Rows of the other metrics that changed in size, of a log that is too short to tell noise. */
 function otherRows(course: RunCourse, rows: readonly CourseRow[]): CourseRow[] {
   const { entries } = course.series;
   if (entries.length >= FEWEST) return [];

@@ -56,28 +56,28 @@ export const b26: Fault = {
       why: 'Seen in graders written as `answer in completion`: 17#27 and 170 contain 17. A policy finds that more numbers pay.',
       remedy:
         'Grade what the completion gives as its answer: the last number, or what stands between tags or in a box.',
-      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'Grade a text of many numbers, the right one among them.',
       proofs: ['PyTorch loop'],
       needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
       see({ answers, texts, promptOf, rewardNames, rewardValues }) {
         const known = [...texts.keys()].filter((b) => goldIn(answers[promptOf[b]!] ?? '') !== '');
         if (known.length === 0) return 'reference answers';
+        const seen = known.map((b) => {
+          const [text, answer] = [texts[b]!, goldIn(answers[promptOf[b]!]!)];
+          return { b, text, answer, holds: text.includes(answer) };
+        });
+        const holes = seen.filter(({ text, answer, holds }) => holds && !endsIn(text, answer));
+        const without = seen.filter(({ holds }) => !holds).length;
         return rewardNames.map((reward, k) => {
           const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
           const most = Math.max(...values);
-          const seen = known.map((b) => {
-            const [text, answer] = [texts[b]!, goldIn(answers[promptOf[b]!]!)];
-            const holds = text.includes(answer);
-            return { text, answer, holds, isPaid: values[b] === most, ends: endsIn(text, answer) };
-          });
-          const holes = seen.filter(({ holds, ends }) => holds && !ends);
           return {
             reward,
             varies: most > Math.min(...values),
-            fits: seen.every(({ holds, isPaid }) => holds === isPaid),
+            fits: seen.every(({ b, holds }) => holds === (values[b] === most)),
             holes: holes.length,
-            without: seen.filter(({ holds }) => !holds).length,
+            without,
             example: holes[0],
           };
         });
@@ -105,7 +105,7 @@ export const b26: Fault = {
         return found.length > 0 ? warn(measured, evidence) : pass(measured);
       },
       says: (m) =>
-        say`The reward ${m.reward} pays every completion whose text contains the reference answer, ${m.holes} of which do not end in it: more numbers in a text pay more often.`,
+        say`The reward ${m.reward} pays every completion whose text contains the reference answer, ${m.holes} of which do not end in it. If it looks for the answer anywhere, more numbers in a text pay more often.`,
     }),
     logCheck({
       code: 'B26.log',

@@ -79,7 +79,7 @@ testLogCheck('B28.few', [
       'rewards/accuracy/mean': [0.3, 0.4, 0.4],
     },
     verdict: 'inform',
-    evidence: { text: 'format' },
+    evidence: { text: 'rewards/format/mean' },
     measured: { what: 'format is 0' },
   },
   {

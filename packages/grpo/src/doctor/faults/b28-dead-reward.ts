@@ -1,7 +1,7 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { at, functionOf, rewardNames } from '../log-view.js';
+import { at, fromTheStart, functionOf, rewardNames } from '../log-view.js';
 import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -96,14 +96,10 @@ export const b28: Fault = {
           entries: valuesOf(judged[0]!).length,
           what: dead.map((name) => say`${name} is ${valuesOf(name)[0]!}`).join(', '),
         };
-        const column = (name: string) => log.column(`rewards/${name}/mean`);
         return dead.length > 0 && still.length < judged.length
           ? inform(
               measured,
-              dead.map((name) => {
-                const index = column(name).findIndex((value) => !Number.isNaN(value));
-                return at(log, index, name, column(name)[index]!);
-              }),
+              dead.flatMap((name) => fromTheStart(log, `rewards/${name}/mean`)),
             )
           : pass(measured);
       },

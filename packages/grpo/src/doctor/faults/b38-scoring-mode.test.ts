@@ -231,6 +231,7 @@ testLogCheck('B38.entropy', [
   { name: 'a sum over tokens', metrics: { entropy: [6721, 6531, 7145] }, verdict: 'inform' },
   { name: 'high at first', metrics: { entropy: [6.35, 4.2, 2.1] }, verdict: 'pass' },
   { name: 'two entries', metrics: { entropy: [6.35, 6.37] }, verdict: 'not applicable' },
+  { name: 'two, one of noise', metrics: { entropy: [9.49, 6.35] }, verdict: 'not applicable' },
   { name: 'one of noise', metrics: { entropy: [9.49] }, verdict: 'warn' },
   {
     name: 'of a tiny model of ours',

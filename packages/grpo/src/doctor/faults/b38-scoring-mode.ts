@@ -1,4 +1,4 @@
-import { withoutNaN } from '../../maths/moments.js';
+import { smallest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
@@ -247,18 +247,18 @@ export const b38: Fault = {
       test(log) {
         const entropy = withoutNaN(log.column('entropy'));
         if (log.isEstimated) return notApplicable('an entropy of next tokens');
-        // Our own runs and step records have what holds the pass to another one, and tiny models begin with random weights.
+        // Audits and second scorings judge that pass, and tiny models of ours begin with random weights.
         if (['grpo', 'step records'].includes(log.series.producer.name))
           return notApplicable('a log of metrics alone');
-        if (entropy.length < 3 && !(entropy[0]! > NOISE)) return notApplicable('3 entries');
-        const measured = { entries: entropy.length, least: Math.min(...entropy), median: median(entropy) };
+        const measured = { entries: entropy.length, least: smallest(entropy), median: median(entropy) };
+        if (entropy.length < 3 && measured.least <= NOISE) return notApplicable('3 entries');
         if (measured.least <= LOST) return pass(measured);
         return measured.least > UNIFORM ? inform(measured) : warn(measured);
       },
       says: (m) =>
         m.least > UNIFORM
-          ? say`The entropy is ${m.least} nats and more in all ${m.entries} entries, and a vocabulary of 250,000 tokens has at most 12.4: it is a sum over tokens, not a mean. If the loss is such a sum, too, its gradient grows with the length.`
-          : say`The entropy is ${m.least} nats per token and more in all ${m.entries} entries (median ${m.median}): as if each token were drawn from ${Math.round(Math.exp(m.median))} equally likely ones. Either the model is untrained, or the pass that trains does not compute what the sampler does.`,
+          ? say`The entropy is ${m.least} nats or more in each entry (${m.entries} in all), and a vocabulary of 250,000 tokens has at most 12.4: it is a sum over tokens, not a mean. If the loss is such a sum, too, its gradient grows with the length.`
+          : say`The entropy is ${m.least} nats per token or more in each entry (${m.entries} in all, median ${m.median}): as if each token were drawn from ${Math.round(Math.exp(m.median))} equally likely ones. Either the model is untrained, or the pass that trains does not compute what the sampler does.`,
     }),
     logCheck({
       code: 'B38.log',

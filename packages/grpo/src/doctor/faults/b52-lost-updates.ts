@@ -128,7 +128,7 @@ export const b52: Fault = {
         const between = log.course
           .pointsOf('learning_rate')
           .filter(({ step }) => step > (first?.step ?? 0) && step <= (last?.step ?? 0));
-        // Where the schedule is over nothing is to change.
+        // A schedule that is over changes nothing.
         const isOver = between.length > 0 && between.every(({ value }) => value === 0);
         const stuck = still.length >= 4 && last!.step - first!.step >= 20 && !log.course.moves && !isOver;
         const evidence = stuck ? [{ step: first!.step, values: { eval_reward: first!.value } }] : [];

@@ -325,7 +325,7 @@ export const b54: Fault = {
   ],
 };
 
-/** What is known of an update that moved the policy far; the reward only where it fell. */
+/** An update that moved the policy far, and the reward if it fell. */
 type Jump = Partial<Record<'usual' | 'value' | 'step' | 'best' | 'late', number>> & { entries: number };
 
 /** Whether each rate is above the one before by about the same. */

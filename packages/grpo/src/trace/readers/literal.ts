@@ -84,7 +84,7 @@ class Parser {
     public at: number,
   ) {}
 
-  /** What is whole of a dict that ends too early. */
+  /** The whole pairs of a dict that ends too early. */
   get cutOff(): Record<string, unknown> | undefined {
     return this.atEnd() ? this.#outer : undefined;
   }

@@ -111,7 +111,7 @@ export class Dicts implements LogFormat {
       this.#isBroken(begun.line, begun.text, cutOffDict(begun.text), begun.before);
   }
 
-  /** A row that is cut off, as what was copied from a page may be: what is whole of it counts where each line is no file's row. */
+  /** Notes a row that is cut off. Its whole values count, except in a file whose lines are rows. */
   #isBroken(line: number, text: string, whole: Record<string, unknown> | undefined, before: string): void {
     const count = whole && !this.onlyRows && metricRow(whole) ? Object.keys(whole).length : 0;
     const isRead = count >= FEWEST_VALUES;
