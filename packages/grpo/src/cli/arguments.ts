@@ -37,8 +37,14 @@ export function parseArguments(command: CommandInfo, argv: readonly string[]): C
 }
 
 function flagProblem(command: CommandInfo, error: NodeJS.ErrnoException, argv: readonly string[]): string {
+  const flags = flagsOf(command, argv);
+  if (error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    const flag = /--([\w-]+)/.exec(error.message)?.[1] ?? '';
+    const { type, value = 'VALUE' } = flags[flag] ?? {};
+    return type === 'string' ? `--${flag} needs a value: --${flag} ${value}.` : `--${flag} takes no value.`;
+  }
   if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `${error.message.split(/\.\s|\.$/)[0]}.`;
-  const known = ['help', ...Object.keys(flagsOf(command, argv))];
+  const known = ['help', ...Object.keys(flags)];
   const written = argv.find((word) => word.startsWith('-') && !known.includes(nameOf(word))) ?? '';
   const name = nameOf(written);
   if (command.keys && findKey(name))

@@ -63,8 +63,9 @@ describe('arguments', () => {
   it.each([
     [['train', '--jsn'], /Unknown flag --jsn\. The nearest known flag is --json\./],
     [['train', '--rollout.group=4'], /rollout\.group is a setting, not a flag: write rollout\.group=VALUE/],
-    [['train', '--json=1'], /--json' does not take an argument/],
-    [['train', '--config'], /--config <value>' argument missing/],
+    [['train', '--json=1'], /--json takes no value\./],
+    [['train', '--config'], /--config needs a value: --config FILE\./],
+    [['train', '--config', '--json'], /--config needs a value: --config FILE\./],
     [['train', 'fast'], /Unexpected 'fast': settings are written key=value\./],
     [['train', 'a.yaml'], /Unexpected 'a\.yaml': .*a file of them is --config a\.yaml/],
     [['env', 'seed=1'], /Unexpected 'seed=1': grpo env takes only flags/],

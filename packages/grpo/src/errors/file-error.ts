@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { byteCount } from './byte-count.js';
 import { freeBytes } from './free-bytes.js';
 import { UserError } from './user-error.js';
@@ -16,7 +16,8 @@ export class FileError extends UserError {
     /** The space that is needed, where it is known. */
     bytes?: number,
   ) {
-    const advice = ADVICE[code]?.[action] ?? cause.message;
+    const from = code === 'ENOENT' && action === 'read' && !isAbsolute(path) ? ` in ${process.cwd()}` : '';
+    const advice = `${ADVICE[code]?.[action] ?? cause.message}${from}`;
     const space = bytes === undefined ? '' : spaceFor(path, code, bytes);
     super(`cannot ${action} ${path}: ${advice.replace(/;|$/, `${space}$&`)} (${code})`, { cause });
   }

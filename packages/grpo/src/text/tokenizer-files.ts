@@ -144,11 +144,12 @@ function readDefinition(
       });
       return { file: model, definition, ownNames: named };
     }
-    if (existsSync(join(dir, 'vocab.json')))
-      throw new FormatError(
-        file,
-        'there is no such file, only the older vocab.json; let transformers write it: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)',
-      );
+    throw new FormatError(
+      file,
+      existsSync(join(dir, 'vocab.json'))
+        ? 'there is no such file, only the older vocab.json; let transformers write it: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)'
+        : 'there is no such file, and no tokenizer.model; copy it from where the model comes from, or fetch the model as a whole: grpo fetch NAME',
+    );
   }
   const content = check(file, definitionFile, readJsonObject(file, 'the tokenizer'));
   const model = checkModel(file, content.model);

@@ -41,8 +41,15 @@ export async function readStep(path: string, at?: number, watch = new Watch()): 
     if (at === undefined && (!found?.updates || record.updates)) found = record;
   }
   if (found) return found;
+  if (steps.length === 0 && reading.runs)
+    throw new UsageError(`${path} has no step record itself: it is a ${reading.kind}`, {
+      hint: `Name one of them: ${reading.runs
+        .slice(0, 5)
+        .map(({ name }) => name)
+        .join(', ')}`,
+    });
   if (steps.length === 0)
-    throw new UsageError(`${path} has no step record: it is ${reading.kind}`, {
+    throw new UsageError(`${path} has no step record: it was read as ${reading.kind}`, {
       hint: 'grpo train writes records itself; for TRL see integrations/trl. A log alone is read by: grpo doctor PATH',
     });
   throw new UsageError(`${path} has no record of step ${at}; it has those of ${ranges(steps)}`);

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { trlRun } from '../../trace/trl-records.test.helper.js';
@@ -87,6 +87,8 @@ it('says that a log has no record of a step', async () => {
   const { code, err } = await step(log);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('has no step record') });
   expect(err).toContain('grpo doctor PATH');
+  const runs = await step(dirname(trlRun('clean')));
+  expect(runs).toMatchObject({ code: 2, err: expect.stringMatching(/a folder of \d+ runs\n.*Name one of them: .+, /s) });
   rmSync(folder, { recursive: true });
 });
 
