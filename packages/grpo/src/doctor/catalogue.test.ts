@@ -42,6 +42,7 @@ const WITHOUT_SOURCE = [
   'B56.repeated',
   'B58.apart',
   'B58.log',
+  'B58.lost',
   'B58.still',
   'B60.memory',
   'B60.memory-log',

@@ -1,6 +1,6 @@
 /** What a diagnosis comes to, as one word. */
 import { counted } from '../errors/counted.js';
-import { FEWEST } from './course/rows.js';
+import { FEWEST } from './course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -25,7 +25,7 @@ export function verdictOf({ findings, judgements, course, records }: Diagnosis):
 export function littleOf({ course }: Diagnosis): string {
   const reward = course?.of('reward');
   if (course?.steps === 0)
-    return 'Too little to judge: no reward is in this log, so whether the run learns cannot be told.';
+    return 'Too little to judge: no column of this log is known as a reward, so whether the run learns cannot be told.';
   const few = say`Too little to judge: ${counted(course?.steps ?? 0, 'step')} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)

@@ -88,7 +88,10 @@ it('says that a log has no record of a step', async () => {
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('has no step record') });
   expect(err).toContain('grpo doctor PATH');
   const runs = await step(dirname(trlRun('clean')));
-  expect(runs).toMatchObject({ code: 2, err: expect.stringMatching(/a folder of \d+ runs\n.*Name one of them: .+, /s) });
+  expect(runs).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/a folder of \d+ runs\n.*Name one of them: .+, /s),
+  });
   rmSync(folder, { recursive: true });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seriesOf } from '../planted.test.helper.js';
+import { breakOf, isBy, isTimes } from './break.js';
 import { MetricCourse } from './metric-course.js';
 import { courseRows, rowText } from './rows.js';
 import { RunCourse } from './run-course.js';
@@ -106,4 +107,33 @@ describe('rows of a short log', () => {
     expect(texts).toHaveLength(1);
     expect(texts[0]).toContain('within the noise');
   });
+});
+
+describe('breakOf', () => {
+  it('splits a short log where its sides lie farthest apart', () => {
+    const found = breakOf(new MetricCourse(points([4, 0.03, 0.026, 0.037]), 1e-4))!;
+    expect(found).toMatchObject({ from: 4, to: 0.03, step: 2, near: { from: 4, to: 0.037 }, isShown: false });
+    expect(isTimes(found, 4)).toBe(true);
+  });
+  it('takes the ends of a steady change, whose neighbours are near to each other', () => {
+    const found = breakOf(new MetricCourse(points([1, 2, 4, 8, 16]), 1))!;
+    expect(found).toMatchObject({ from: 1, to: 16, isSteady: true, isShown: true });
+    expect([isTimes(found, 16), isTimes(found, 17)]).toEqual([true, false]);
+  });
+  it('finds none where sides overlap, or the noise of a longer log is known', () => {
+    expect(breakOf(new MetricCourse(points([1, 5, 1]), 1))).toBeUndefined();
+    expect(breakOf(new MetricCourse(points(Array.from({ length: 16 }, (_, i) => i)), 1))).toBeUndefined();
+  });
+  it('does not call a change large whose sides nearly meet', () => {
+    const found = breakOf(new MetricCourse(points([0, 0.35, 0.45, 0.8])))!;
+    expect([isBy(found, 0.3), isBy({ ...found, near: { from: 0.4, to: 0.5 } }, 0.3)]).toEqual([true, false]);
+  });
+});
+
+it('rows of a short log give zeros as they are, and the step of a break', () => {
+  const course = new RunCourse(seriesOf({ metrics: { grad_norm: [0.3, 0.1, 0], entropy: [0.4, 0.4, 9.5] } }));
+  const texts = courseRows(course).map((row) => rowText(row).join(' '));
+  expect(texts).toEqual(
+    expect.arrayContaining(['entropy 0.4 → 9.5 rose at step 3', expect.stringMatching(/norm 0\.3 → 0 /)]),
+  );
 });

@@ -1,12 +1,29 @@
 /** What moved over a run, in the order in which it moved, and in words. */
 import { percent, say } from '../sentence.js';
+import { type Break, breakOf, isBy, isTimes } from './break.js';
 import type { Shift } from './metric-course.js';
 import { BEYOND_NOISE, METRICS, type Quantity, type RunCourse } from './run-course.js';
 
-/** A lasting change of a quantity that is large enough to matter. */
-export interface Movement extends Shift {
+/** A lasting change of a quantity that is large enough to matter; of a short log, whose noise is not known, without `beyond`. */
+export interface Movement extends Omit<Shift, 'beyond'> {
   quantity: Quantity;
+  beyond?: number;
 }
+
+/** Changes that no noise of an entry makes: so many times, of shares a difference. Rewards and evaluations are noisy. */
+const LARGE: Readonly<Partial<Record<Quantity, number>>> = {
+  length: 3,
+  entropy: 4,
+  kl: 10,
+  gradient: 20,
+  gap: 10,
+  mismatch: 10,
+  cut: 0.3,
+  flat: 0.5,
+};
+
+/** Fewer points have no noise that is known. */
+export const FEWEST = 8;
 
 const WORDS: Readonly<Record<Quantity, string>> = {
   reward: 'reward',
@@ -28,7 +45,7 @@ export function levelText(quantity: Quantity, level: number): string {
   if (quantity === 'cut' || quantity === 'flat') return percent(level);
   const { floor = 0 } = METRICS[quantity] as { floor?: number };
   // Whatever is smaller counts as the floor.
-  return floor > 0 && level < floor * 1.001 ? `below ${say`${floor}`}` : say`${level}`;
+  return level > 0 && level < floor * 1.001 ? `below ${say`${floor}`}` : say`${level}`;
 }
 
 /** Least change that matters: of a share a fifth of all; of the rest a doubling or a half. */
@@ -41,11 +58,22 @@ function matters(course: RunCourse, quantity: Quantity, { from, to }: Shift): bo
 /** The change of a quantity over the run, where it lasts, matters, and is beyond its noise. */
 export function movementOf(course: RunCourse, quantity: Quantity): Movement | undefined {
   const metric = course.of(quantity);
-  if (!metric || metric.points.length < 8) return undefined;
+  if (!metric) return undefined;
+  if (metric.points.length < FEWEST) return largeBreak(course, quantity);
   const shift = quantity === 'reward' ? (course.collapse ?? metric.shift) : metric.shift;
   return shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift)
     ? { quantity, ...shift }
     : undefined;
+}
+
+/** The change of a quantity in a short log, where it is larger than any noise. */
+export function largeBreak(course: RunCourse, quantity: Quantity): (Movement & Break) | undefined {
+  const metric = course.of(quantity);
+  const found = metric && breakOf(metric);
+  const large = LARGE[quantity];
+  if (!found || large === undefined) return undefined;
+  const isLarge = large < 1 ? isBy(found, large) : isTimes(found, large);
+  return isLarge ? { quantity, ...found } : undefined;
 }
 
 /** What moved beside a change, the first first: `Before it: the entropy (step 14). Then: the gap (step 27).` */

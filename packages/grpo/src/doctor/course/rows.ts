@@ -2,11 +2,8 @@
 import { functionOf, OF_THE_MACHINE } from '../log-view.js';
 import { say } from '../sentence.js';
 import { MetricCourse, type Point } from './metric-course.js';
-import { levelText, type Movement, movementOf, wordsOf } from './movements.js';
+import { FEWEST, levelText, type Movement, movementOf, wordsOf } from './movements.js';
 import { METRICS, type Quantity, type RunCourse } from './run-course.js';
-
-/** Fewer points have no noise that is known. */
-export const FEWEST = 8;
 
 /** Any other metric of a short log is shown where it grew or shrank so many times, or fell to 0. */
 const TIMES = 4;
@@ -107,9 +104,10 @@ function levelsOf(
   const [above, below] = [most - Math.max(first, last), Math.min(first, last) - least];
   const beyond = Math.max(above, below);
   const extreme = points.find(({ value }) => value === (above >= below ? most : least));
+  // The values as they are: the course takes small ones for its floor.
   return {
-    start,
-    end,
+    start: first,
+    end: last,
     isShort: true,
     ...(beyond > (most - least) / 4 && extreme && { extreme }),
   };
@@ -120,6 +118,10 @@ export function rowText({ name, quantity, start, end, ...row }: CourseRow): [str
   const text = (level: number) => (quantity ? levelText(quantity, level) : say`${level}`);
   const levels = `${text(start)} → ${text(end)}`;
   if (row.isConstant) return [name, levels, 'the same at each entry'];
+  if (row.movement && row.isShort) {
+    const { from, to, step } = row.movement;
+    return [name, levels, `${to > from ? 'rose' : 'fell'} at step ${step}`];
+  }
   if (row.extreme) {
     const { value, step } = row.extreme;
     return [
@@ -129,7 +131,7 @@ export function rowText({ name, quantity, start, end, ...row }: CourseRow): [str
     ];
   }
   if (!row.movement) return [name, levels, row.isShort || !quantity ? '' : 'within the noise of both'];
-  const { from, to, step, beyond } = row.movement;
+  const { from, to, step, beyond = 0 } = row.movement;
   const verb = to > from ? 'rose' : 'fell';
   const since = from === start ? '' : ` from ${text(from)}`;
   const sure = beyond > 100 ? 'over 100' : String(Math.round(beyond));

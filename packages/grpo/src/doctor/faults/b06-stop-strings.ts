@@ -5,7 +5,7 @@ import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { changedTexts } from '../measures/text-changes.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 
 /** Tags that formats ask for; in other markup a tag may stay open for good. */
 const TAG =
@@ -149,6 +149,7 @@ export const b06: Fault = {
         const measured = {
           metrics: judged.length,
           dead: dead.length,
+          ...(cut.length > 0 && { cut: median(cut) }),
           ...(dead[0] && {
             names: dead.map(({ text }) => text!).join(' and '),
             entries: dead[0].values!.entries!,
@@ -158,7 +159,7 @@ export const b06: Fault = {
         return log.course.learnt ? inform(measured, dead) : warn(measured, dead);
       },
       says: (m) =>
-        say`${m.names} ${m.dead === 1 ? 'is' : 'are'} 0 in all ${m.entries} entries, though completions are not truncated: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
+        say`${m.names} ${m.dead === 1 ? 'is' : 'are'} 0 in all ${m.entries} entries${m.cut === undefined ? '' : say`, though ${percent(1 - m.cut)} of the completions end by themselves`}: either no completion has the format, or the reward never sees all of it (the engine drops the stop string, or the prompt already holds the opening tag).`,
     }),
   ],
 };

@@ -47,6 +47,17 @@ testStepCheck('B08.end', [
 ]);
 
 testLogCheck('B08.log', [
+  {
+    name: 'more in each of six entries',
+    metrics: { [cut]: [0, 0.06, 0.12, 0.21, 0.38, 0.46] },
+    verdict: 'warn',
+    measured: { from: 0, to: 0.46 },
+  },
+  {
+    name: 'half of them in the last of four',
+    metrics: { [cut]: [0, 0.1, 0, 0.5] },
+    verdict: 'not applicable',
+  },
   { name: 'more and more', metrics: { [cut]: times(40, (i) => Math.min(1, i / 30)) }, verdict: 'warn' },
   {
     name: 'more and more, and the reward with it',

@@ -1,5 +1,5 @@
 import { logCheck, stepCheck } from '../check.js';
-import { companionsOf, movementOf } from '../course/movements.js';
+import { companionsOf, largeBreak, movementOf } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { endsTrained } from '../measures/end-token.js';
@@ -101,7 +101,7 @@ export const b08: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 6,
-      threshold: `over ${FEWEST} entries or more, the share of truncated completions does not rise by a quarter of all, beyond its noise, from the first eighth to the last; a rise that healed only informs`,
+      threshold: `over ${FEWEST} entries or more, the share of truncated completions does not rise by a quarter of all, beyond its noise, from the first eighth to the last; of fewer entries, not by 30 % of all between values that lie apart, or in equal order; a rise that healed only informs`,
       sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185'],
       why: 'A quarter of all completions lost its end; the share swings by a tenth in runs that stay well.',
       remedy:
@@ -113,8 +113,11 @@ export const b08: Fault = {
       needs: ['completions/clipped_ratio'],
       test(log): Outcome<Rise> {
         const cut = log.course.of('cut');
-        if (!cut || cut.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
-        const moved = movementOf(log.course, 'cut');
+        const isShort = (cut?.points.length ?? 0) < FEWEST;
+        const short = isShort ? largeBreak(log.course, 'cut') : undefined;
+        if (!cut || (isShort && !(short?.isShown && short.to > short.from)))
+          return notApplicable(`${FEWEST} entries`);
+        const moved = short ?? movementOf(log.course, 'cut');
         const isMore = (level: number) => level >= cut.start + 0.25;
         if (moved && isMore(moved.to)) {
           const { from, to, step } = moved;

@@ -76,7 +76,7 @@ export const b09: Fault = {
       },
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],
       says: (m) =>
-        `${percent(m.share)} of the completions are truncated at the length limit${m.share >= ALL_CUT ? ': they do not end by themselves, so the reward grades unfinished answers' : ''}.`,
+        `${percent(m.share)} of the completions are truncated at the length limit${m.entries > 1 ? say` in the median of ${m.entries} entries` : ''}${m.share >= ALL_CUT ? ': they do not end by themselves, so the reward grades unfinished answers' : ''}.`,
     }),
   ],
 };

@@ -60,6 +60,22 @@ testLogCheck('B54.rate', [
 
 testLogCheck('B54.gradient', [
   {
+    name: 'grows fiftyfold in six entries',
+    metrics: { grad_norm: [0.048, 0.055, 0.2, 0.6, 1.35, 2.7] },
+    verdict: 'warn',
+    measured: { usual: 0.048, worst: 2.7 },
+  },
+  {
+    name: 'grows as the reward begins to pay',
+    metrics: { grad_norm: [0.01, 0.02, 0.2, 0.6, 1.35], reward: [0, 0, 0.1, 0.3, 0.6] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'small in the first entry',
+    metrics: { grad_norm: [0.01, 1, 0.8, 1.2] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'jumps at the end of a short log',
     metrics: { grad_norm: [0.11, 0.03, 0.07, 0.06, 7.16] },
     verdict: 'inform',

@@ -2,6 +2,7 @@ import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
+import { largeBreak, type Movement } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, type LogView } from '../log-view.js';
@@ -146,7 +147,7 @@ export const b54: Fault = {
       level: 8,
       rank: 6,
       threshold:
-        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; single entries above 30 × the median, of 4 or more, only inform',
+        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; over fewer, no growth by 20 × without a reward that gains; single entries above 30 × the median, of 4 or more, only inform',
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
       why: 'A rising gradient norm points at a mismatch of sampler and trainer. Entries of a healthy run differ by up to a factor of 10.',
       remedy:
@@ -170,6 +171,19 @@ export const b54: Fault = {
         const usual = median(norms);
         // The first steps of a run may be large.
         const spikes = gradient.points.slice(norms.length >> 3).filter(({ value }) => value > 30 * usual);
+        const grown = norms.length < 16 ? growth(log) : undefined;
+        if (grown) {
+          const { from, to, step } = grown;
+          const measured = {
+            entries: norms.length,
+            spikes: 0,
+            isLasting: true,
+            usual: from,
+            worst: to,
+            step,
+          };
+          return warn(measured, [{ step, text: 'grad_norm', values: { value: to } }]);
+        }
         if (norms.length < 16 && spikes.length === 0) return notApplicable('16 entries');
         const { from, to, step, beyond } = gradient.shift;
         // The last eighth of a short run may be one spike.
@@ -324,6 +338,14 @@ export const b54: Fault = {
     }),
   ],
 };
+
+/** The growth of the gradient norm in a short log, of several entries. A reward that begins to pay brings a gradient, too. */
+function growth({ course }: LogView): Movement | undefined {
+  const grown = largeBreak(course, 'gradient');
+  const reward = course.of('reward');
+  const isPaid = reward !== undefined && reward.end - reward.start >= course.rewardUnit;
+  return grown?.isShown && grown.to > grown.from && !isPaid ? grown : undefined;
+}
 
 /** An update that moved the policy far, and the reward if it fell. */
 type Jump = Partial<Record<'usual' | 'value' | 'step' | 'best' | 'late', number>> & { entries: number };

@@ -91,3 +91,16 @@ testLogCheck('B58.apart', [
     verdict: 'pass',
   },
 ]);
+
+testLogCheck('B58.lost', [
+  {
+    name: 'far below all before it',
+    metrics: { eval_reward: [0.677, 0.677, 0.71, 0.687, 0.378] },
+    verdict: 'warn',
+    evidence: { step: 5, values: { value: 0.378 } },
+    measured: { from: 0.71 },
+  },
+  { name: 'back where it began', metrics: { eval_reward: [0.3, 0.5, 0.7, 0.8, 0.4] }, verdict: 'pass' },
+  { name: 'lower by a tenth', metrics: { eval_reward: [0.7, 0.71, 0.69, 0.7, 0.6] }, verdict: 'pass' },
+  { name: 'four of them', metrics: { eval_reward: [0.7, 0.7, 0.7, 0.2] }, verdict: 'not applicable' },
+]);

@@ -1,13 +1,17 @@
 import { mean, moments, withoutNaN } from '../../maths/moments.js';
 import { falls, slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
+import { lossOf, MOST } from '../course/break.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart, rewardNames } from '../log-view.js';
 import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 
 /** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
 const [LEAST_SHARE, EARNED] = [0.4, 0.1];
+
+/** Share of its best that an evaluation lost for good. */
+const LOST = 1 / 3;
 
 export const b58: Fault = {
   code: 'B58',
@@ -89,6 +93,33 @@ export const b58: Fault = {
         m.isFromStart
           ? say`The reward ${m.name} is ${m.training} in training and ${m.evaluation} in evaluation, and was as far apart from the first evaluation on: the two are not judged alike. Prompts, decoding limit, parser or gold answers differ.`
           : say`The reward ${m.name} is ${m.training} in training and ${m.evaluation} in evaluation, and was not as far apart at first: training pays for what evaluation does not take, or the same few problems are learnt by heart.`,
+    }),
+    logCheck({
+      code: 'B58.lost',
+      title: 'An evaluation keeps its best level',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold: `reported when the last of 5 to 15 evaluations lost ${percent(LOST)} of the best, and lie apart from all before them (Dixon, p < 0.005)`,
+      sources: [],
+      why: 'Seen in runs whose evaluation went from 0.71 to 0.38 and from 0.99 to 0.54 while nobody looked.',
+      remedy:
+        'Take the checkpoint of the best evaluation. Then look at what moved before: entropy, length, KL, and the training reward.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The evaluation of both checkpoints again, with more problems.',
+      proofs: [],
+      needs: ['eval_reward'],
+      test(log) {
+        const points = log.course.pointsOf('eval_reward');
+        const loss = lossOf(points, LOST);
+        if (points.length < 5 || points.length > MOST) return notApplicable('5 to 15 evaluations');
+        if (!loss?.isSure) return pass({ evaluations: points.length });
+        const { from, to, step } = loss;
+        return warn({ from, to, step }, [{ step, text: 'eval_reward', values: { value: to } }]);
+      },
+      says: (m) =>
+        say`The evaluation fell from ${m.from} at its best to ${m.to} at step ${m.step}, far below all evaluations before.`,
     }),
     logCheck({
       code: 'B58.still',

@@ -72,10 +72,47 @@ testLogCheck('B61.reward', [
     verdict: 'inform',
   },
   { name: 'noise', metrics: { reward: times(40, (i) => Math.sin(1.7 * i * i)) }, verdict: 'pass' },
-  { name: 'few entries', metrics: { reward: step(12, 6, 0.8, 0) }, verdict: 'not applicable' },
+  {
+    name: 'a fall in a few entries, far below all before it',
+    metrics: { reward: step(12, 6, 0.8, 0) },
+    verdict: 'warn',
+    measured: { step: 7, isLost: true },
+  },
+  {
+    name: 'a fall in four entries, after the entropy broke',
+    metrics: { reward: [0.76, 0.77, 0.75, 0.04], entropy: [4, 0.03, 0.03, 0.04] },
+    verdict: 'warn',
+    measured: { step: 4, moved: 'Moved before it: entropy (step 2).' },
+  },
+  {
+    name: 'the same after which the entropy broke',
+    metrics: { reward: [0.6, 0.2, 0.15, 0.1], entropy: [0.5, 0.5, 0.5, 4] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a low one of small groups at the end',
+    metrics: { reward: [0.5, 0.25, 0.625, 0.375, 0.125], entropy: [0.4, 0.4, 0.3, 0.3, 0.2] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'one group an entry, the last of them all wrong',
+    metrics: { reward: [1, 1, 1, 1, 1, 0] },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'where the gradient is gone, too, as all earn nothing',
+    metrics: { reward: [0.625, 0.75, 0.25], grad_norm: [2.25, 3.07, 0.08] },
+    verdict: 'not applicable',
+  },
 ]);
 
 testLogCheck('B61.entropy', [
+  { name: 'noise in three entries', metrics: { entropy: [0.4, 0.4, 9.5] }, verdict: 'warn' },
+  {
+    name: 'twice as much in three entries',
+    metrics: { entropy: [0.4, 0.5, 0.9] },
+    verdict: 'not applicable',
+  },
   {
     name: 'four times as much, and two nats',
     metrics: { entropy: step(40, 24, 0.4, 2) },
@@ -92,6 +129,17 @@ testLogCheck('B61.entropy', [
 ]);
 
 testLogCheck('B61.length', [
+  {
+    name: 'two tokens from the second entry on',
+    metrics: { 'completions/mean_length': [53, 2.5, 2.2, 2.3], reward: [1.75, 1.2, 0.8, 1.5] },
+    verdict: 'warn',
+    measured: { step: 2 },
+  },
+  {
+    name: 'five times as long in the end, between lengths of all sizes',
+    metrics: { 'completions/mean_length': [100, 220, 400, 330, 420] },
+    verdict: 'pass',
+  },
   {
     name: 'five times as long for nothing',
     metrics: { 'completions/mean_length': step(40, 20, 150, 1800), reward: step(40, 20, 0.5, 0.48) },

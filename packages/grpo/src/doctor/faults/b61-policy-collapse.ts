@@ -1,6 +1,7 @@
 import { falls } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
-import { companionsOf, movementOf } from '../course/movements.js';
+import { LOST, lossOf } from '../course/break.js';
+import { companionsOf, largeBreak, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
@@ -19,6 +20,12 @@ const TIMES = 5;
 /** The length before and after, the step at which it had changed by half, and the reward beside it. */
 type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
 
+/** A fall of the reward; of a short log it is not known how far beyond the noise. */
+type Fall = { from: number; to: number; step: number; moved: string; isLost: boolean; isWorse: boolean } & {
+  beyond?: number;
+  after?: number;
+};
+
 export const b61: Fault = {
   code: 'B61',
   name: 'policy collapse',
@@ -31,7 +38,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or truncation, length, entropy or gradient broke before or with them; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
       sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
       why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
       remedy:
@@ -57,9 +64,10 @@ export const b61: Fault = {
         'Completions from before and after the fall, on the same prompts; harder data from that step on would explain it, too.',
       proofs: ['native'],
       needs: ['reward'],
-      test(log) {
+      test(log): Outcome<Fall> {
         const reward = log.course.of('reward');
-        if (!reward || reward.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
+        if (!reward) return notApplicable(`${FEWEST} entries`);
+        if (reward.points.length < FEWEST) return shortLoss(log);
         const { collapse } = log.course;
         const { shift } = reward;
         const isLower = shift.to < shift.from && shift.beyond >= BEYOND_NOISE;
@@ -74,7 +82,7 @@ export const b61: Fault = {
         return collapse || isWorse ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}, ${Math.round(m.beyond)} standard errors beyond its noise${m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}`,
+        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond === undefined ? '' : say`, ${Math.round(m.beyond)} standard errors beyond its noise`}${m.after === undefined ? '' : m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}`,
     }),
     logCheck({
       code: 'B61.entropy',
@@ -83,7 +91,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 2,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, or more than one, ${GROWN} times as many, and ${BEYOND_NOISE} standard errors more, while the reward did not rise`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, or more than one, ${GROWN} times as many, and ${BEYOND_NOISE} standard errors more, while the reward did not rise; of fewer entries, when it rose fourfold to ${NOISE} nats or more`,
       sources: ['verl-project/verl#5953', 'modelscope/ms-swift#3136'],
       why: 'At 3 nats 20 tokens are equally likely at every place; answers of trained models have 0.1 to 1.5.',
       remedy:
@@ -95,10 +103,12 @@ export const b61: Fault = {
       needs: ['entropy'],
       test(log) {
         const entropy = log.course.of('entropy');
-        if (!entropy || entropy.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
-        const moved = movementOf(log.course, 'entropy');
+        const isShort = (entropy?.points.length ?? 0) < FEWEST;
+        const moved = isShort ? largeBreak(log.course, 'entropy') : movementOf(log.course, 'entropy');
+        if (!entropy || (isShort && !moved)) return notApplicable(`${FEWEST} entries`);
         const measured = { from: entropy.start, to: entropy.end };
-        const isNoise = moved && moved.to > moved.from && moved.to >= noiseAfter(moved.from);
+        const noise = isShort ? NOISE : noiseAfter(moved?.from ?? 0);
+        const isNoise = moved && moved.to > moved.from && moved.to >= noise;
         if (!isNoise || log.course.gain) return pass(measured);
         const { step } = moved;
         return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
@@ -120,7 +130,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 3,
-      threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group. A mean length that half of the entries have to the digit counts as the last`,
+      threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group; of fewer entries, when no values before and after it are near to each other. A mean length that half of the entries have to the digit counts as the last`,
       sources: ['huggingface/open-r1#239', 'arXiv:2503.20783'],
       why: 'Reasoning that pays grows with the reward; a length that changes five-fold for nothing is paid by the reward or by the loss.',
       remedy:
@@ -132,13 +142,16 @@ export const b61: Fault = {
       needs: ['completions/mean_length'],
       test(log): Outcome<Growth> {
         const length = log.course.of('length');
-        if (!length || length.points.length < FEWEST) return notApplicable(`${FEWEST} entries`);
+        const isShort = (length?.points.length ?? 0) < FEWEST;
+        const short = isShort ? largeBreak(log.course, 'length') : undefined;
+        if (!length || (isShort && !short)) return notApplicable(`${FEWEST} entries`);
         const { pinned } = length;
         const shift =
-          pinned.share >= 0.5
+          short ??
+          (pinned.share >= 0.5
             ? { from: length.start, to: pinned.value, step: pinned.step, beyond: BEYOND_NOISE }
-            : length.shift;
-        const { from, to, step, beyond } = shift;
+            : length.shift);
+        const { from, to, step, beyond = BEYOND_NOISE } = shift;
         const isFar = (to >= TIMES * from || from >= TIMES * to) && beyond >= BEYOND_NOISE;
         const reward = log.course.of('reward');
         const gained = reward ? reward.end - reward.start : 0;
@@ -171,6 +184,23 @@ export const b61: Fault = {
 
 /** The entropy that is noise, or another policy than the one that the run began with. */
 const noiseAfter = (start: number) => Math.min(NOISE, Math.max(1, GROWN * start));
+
+/** The fall of the reward in a short log: far beyond all values before it, or beside another break of the policy. */
+function shortLoss(log: LogView): Outcome<Fall> {
+  const loss = lossOf(log.course.pointsOf('reward'), LOST);
+  if (!loss) return notApplicable(`${FEWEST} entries`);
+  const { from, to, step, isSure } = loss;
+  const isBroken = (['entropy', 'length', 'cut', 'gradient'] as const).some((one) => {
+    const broken = largeBreak(log.course, one);
+    // Where all completions earn nothing, the gradient falls by itself.
+    return broken && broken.step <= step && (one !== 'gradient' || broken.to > broken.from);
+  });
+  if (!isSure && !isBroken) return notApplicable(`${FEWEST} entries`);
+  const moved = companionsOf(log.course, { quantity: 'reward', from, to, step });
+  return warn({ from, to, step, moved, isLost: true, isWorse: false }, [
+    { step, text: 'reward', values: { value: to } },
+  ]);
+}
 
 /** The share of the entries at a step or later. */
 const shareAfter = ({ steps }: LogView, step: number) =>

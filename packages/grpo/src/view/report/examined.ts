@@ -115,15 +115,16 @@ export function coverage(
   const parts = [
     ...(steps.length === 0
       ? []
-      : [`${steps.length} ${records === 0 ? 'need step records' : `lack inputs: ${missing(steps)}`}`]),
+      : [`${steps.length} need ${records === 0 ? 'step records' : `more of a record (${missing(steps)})`}`]),
     ...(logs.length === 0
       ? []
-      : [`${logs.length} ${entries === 0 ? 'need a log' : `lack metrics or entries: ${missing(logs)}`}`]),
+      : [
+          `${logs.length} need ${entries === 0 ? 'a log' : `other metrics or more entries (${missing(logs)})`}`,
+        ]),
   ];
-  const judged = count(made, 'check was made', 'checks were made');
   return open.size === 0
-    ? `${judged}.`
-    : `${judged}, ${open.size} were not (no passes): ${parts.join('; ')}.`;
+    ? `${count(made, 'check was made', 'checks were made')}.`
+    : `${made} of ${judgements.length} checks could be made, and the others are no passes: ${parts.join(', ')}.`;
 }
 
 /** As many names are listed; the others are counted. */
@@ -139,12 +140,12 @@ export function unreadNote(unread: readonly string[]): string[] {
   ];
 }
 
-/** The names that most lists have, with how many do. */
+/** The names that most lists have. */
 function mostOf(lists: readonly (readonly string[])[]): string {
   const counts = new Map<string, number>();
   // What stands behind a colon says why.
   for (const name of lists.flat().map((text) => text.split(':', 1)[0]!))
     counts.set(name, (counts.get(name) ?? 0) + 1);
   const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
-  return most.map(([name, times]) => `${name} (${times})`).join(', ');
+  return most.map(([name]) => name).join(', ');
 }

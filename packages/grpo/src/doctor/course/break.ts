@@ -1,0 +1,89 @@
+/** Changes in logs of a few entries, whose noise is not known: those that no noise of an entry makes. */
+import { median } from '../../maths/quantile.js';
+import type { MetricCourse, Point, Shift } from './metric-course.js';
+
+/** A change for good: all values before it lie on one side, all after it on the other. */
+export interface Break extends Omit<Shift, 'beyond'> {
+  /** The two values that are nearest to each other, one of either side. */
+  near: { from: number; to: number };
+  /** Whether no value of five or more ever turned back. */
+  isSteady: boolean;
+  /** Whether more than one entry of either side shows it. */
+  isShown: boolean;
+}
+
+const FEWEST = 3;
+/** From as many entries on the noise is known. */
+export const MOST = 15;
+/** Values in a row that rise by chance once in 120 orders. */
+const STEADY = 5;
+
+/** The change of a metric in a short log: where two sides lie farthest apart; undefined where none do. */
+export function breakOf({ points, floor }: MetricCourse): Break | undefined {
+  if (points.length < FEWEST || points.length > MOST) return undefined;
+  const scale = (value: number) => (floor === undefined ? value : Math.log(Math.max(value, floor)));
+  const values = points.map(({ value }) => value);
+  const splits = values.slice(1).flatMap((_, i) => {
+    const [before, after] = [values.slice(0, i + 1), values.slice(i + 1)];
+    const rise = { from: Math.max(...before), to: Math.min(...after) };
+    const fall = { from: Math.min(...before), to: Math.max(...after) };
+    const near = rise.to > rise.from ? rise : fall;
+    const gap = near === rise ? scale(rise.to) - scale(rise.from) : scale(fall.from) - scale(fall.to);
+    return gap > 0 ? [{ near, gap, before, after }] : [];
+  });
+  const [first, ...others] = splits;
+  if (!first) return undefined;
+  const { near, before, after } = others.reduce((a, b) => (b.gap > a.gap ? b : a), first);
+  const isSteady = points.length >= STEADY && splits.length === points.length - 1;
+  const [from, to] = isSteady ? [values[0]!, values.at(-1)!] : [median(before), median(after)];
+  const isShown = isSteady || Math.min(before.length, after.length) > 1;
+  return { from, to, step: points[before.length]!.step, near, isSteady, isShown };
+}
+
+/** Whether a value that is a ratio's changed so many times, and by no single pair of near values less than the root of it. */
+export function isTimes({ from, to, near, isSteady }: Break, times: number): boolean {
+  const ratio = (pair: { from: number; to: number }) => Math.max(pair.from / pair.to, pair.to / pair.from);
+  return ratio({ from, to }) >= times && (isSteady || ratio(near) >= Math.sqrt(times));
+}
+
+/** The same of a share, by its difference. */
+export function isBy({ from, to, near, isSteady }: Break, share: number): boolean {
+  return Math.abs(to - from) >= share && (isSteady || Math.abs(near.to - near.from) >= share / 2);
+}
+
+/** A reward or an accuracy that lost most of what it had, for good. */
+export interface Loss extends Omit<Shift, 'beyond'> {
+  /** Whether the values before it alone tell that the fall is none of chance. */
+  isSure: boolean;
+}
+
+/** Share of the best that is lost at least. */
+export const LOST = 0.65;
+
+/** Dixon's critical values of gap ÷ range for 5 to 16 values, one of which lies apart: chance does so once in 200. */
+const DIXON = [0.821, 0.74, 0.68, 0.634, 0.598, 0.568, 0.542, 0.522, 0.503, 0.488, 0.475, 0.463];
+
+/**
+ * The fall from the best value to all of the last ones, in a short log.
+ *
+ * @param lost - share of the best that each of the last ones lost at least
+ */
+export function lossOf(points: readonly Point[], lost: number): Loss | undefined {
+  if (points.length < FEWEST || points.length > MOST) return undefined;
+  const values = points.map(({ value }) => value);
+  const [floor, best] = [Math.min(0, ...values), Math.max(...values)];
+  const low = best - lost * (best - floor);
+  const turn = 1 + values.findLastIndex((value) => value > low);
+  if (turn === 0 || turn === values.length || best === floor) return undefined;
+  const before = values.slice(0, turn);
+  const [most, least, top] = [Math.max(...values.slice(turn)), Math.min(...before), Math.max(...before)];
+  const critical = DIXON[turn + 1 - 5] ?? Number.POSITIVE_INFINITY;
+  // One group in an entry is all right or all wrong, so that one entry shows nothing.
+  const isOneGroup = turn === values.length - 1 && values.every(Number.isInteger);
+  return {
+    from: best,
+    to: median(values.slice(turn)),
+    step: points[turn]!.step,
+    isSure: !isOneGroup && (least - most) / (top - most) > critical,
+  };
+}
