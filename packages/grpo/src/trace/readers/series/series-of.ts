@@ -117,7 +117,7 @@ function notesOf(
   const reached = entries.at(-1)?.step ?? 0;
   if (lastStep !== undefined && reached + (stepsPerEntry ?? 1) <= lastStep)
     notes.push(`It ends at step ${reached} of ${lastStep}.`);
-  const { counted, every, restarts, repeated, averaged, rows } = collected;
+  const { counted, every, restarts, strays, repeated, averaged, rows } = collected;
   if (counted && stepsPerEntry === undefined)
     notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
@@ -137,6 +137,13 @@ function notesOf(
     const more = restarts.length > 1 ? `, and ${restarts.length - 1} times more` : '';
     notes.push(
       `The steps go back from ${first.from} to ${first.to}${where}${more}: the steps from there on were run again, and their first entries are left out.`,
+    );
+  }
+  if (strays.length > 0) {
+    const where = strays[0] === undefined ? '' : ` (line ${strays[0]})`;
+    const more = strays.length > 1 ? `, and ${strays.length - 1} times more` : '';
+    notes.push(
+      `A row tells of an earlier step and none goes on from it${where}${more}: what it tells is left out.`,
     );
   }
   if (stepsPerEntry === undefined) {
