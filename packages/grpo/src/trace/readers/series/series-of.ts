@@ -132,20 +132,14 @@ function notesOf(
       `${averaged} rows have the step of the row before: of a metric that both have the mean is taken.`,
     );
   const [first] = restarts;
-  if (first) {
-    const where = first.line === undefined ? '' : ` (line ${first.line})`;
-    const more = restarts.length > 1 ? `, and ${restarts.length - 1} times more` : '';
+  if (first)
     notes.push(
-      `The steps go back from ${first.from} to ${first.to}${where}${more}: the steps from there on were run again, and their first entries are left out.`,
+      `The steps go back from ${first.from} to ${first.to}${placesOf(first.line, restarts.length)}: the steps from there on were run again, and their first entries are left out.`,
     );
-  }
-  if (strays.length > 0) {
-    const where = strays[0] === undefined ? '' : ` (line ${strays[0]})`;
-    const more = strays.length > 1 ? `, and ${strays.length - 1} times more` : '';
+  if (strays.length > 0)
     notes.push(
-      `A row tells of an earlier step and none goes on from it${where}${more}: what it tells is left out.`,
+      `A row tells of an earlier step and none goes on from it${placesOf(strays[0], strays.length)}: what it tells is left out.`,
     );
-  }
   if (stepsPerEntry === undefined) {
     notes.push(
       'The log does not say how many steps an entry averages over: checks that need single steps are skipped.',
@@ -162,4 +156,10 @@ function notesOf(
     );
   }
   return notes;
+}
+
+/** ` (line 61), and 2 times more` */
+function placesOf(firstLine: number | undefined, count: number): string {
+  const where = firstLine === undefined ? '' : ` (line ${firstLine})`;
+  return count > 1 ? `${where}, and ${count - 1} times more` : where;
 }
