@@ -1,4 +1,3 @@
-import { sum } from '../../../maths/moments.js';
 import { isMetricName, type MetricRow } from './metric-row.js';
 import { ThinnedLog } from './thinned-log.js';
 
@@ -21,10 +20,12 @@ export interface CollectedLog {
   counted: boolean;
   /** Every n-th entry was kept. */
   every: number;
-  /** Where a step came that is not after the one before: from, to, and the line. */
+  /** Where the steps went back and on from there: from, to, and the line. */
   restarts: readonly { from: number; to: number; line?: number }[];
   /** Steps from entry to entry, where nine of ten agree. */
   stride?: number;
+  /** Lines of rows of earlier steps that no other row went on from; they are left out. */
+  strays: readonly (number | undefined)[];
   lastStep?: number;
   /** Rows that stood in the log once for each rank. */
   repeated: number;
@@ -41,6 +42,8 @@ export interface Progress {
 }
 
 const MOST_NAMES = 5000;
+/** More places where the steps go back are not told. */
+const MOST_PLACES = 100;
 /** Entries with a loss or another number that is not finite are kept beyond the others. */
 const MOST_NOT_FINITE = 200;
 
@@ -49,13 +52,12 @@ export class RunCollector {
   readonly #train = new ThinnedLog<RawEntry>();
   /** Evaluations, which may come in rows of their own. */
   readonly #evaluations = new ThinnedLog<RawEntry>();
-  readonly #notFinite: RawEntry[] = [];
+  #notFinite: RawEntry[] = [];
   readonly #names = new Set<string>();
   readonly #restarts: { from: number; to: number; line?: number }[] = [];
-  readonly #strides = new Map<number, number>();
+  readonly #strays: (number | undefined)[] = [];
   readonly #bars = new WeakMap<RawEntry, number>();
   #open: RawEntry | undefined;
-  #previous: number | undefined;
   #rows = 0;
   #told = 0;
   #repeated = 0;
@@ -65,6 +67,8 @@ export class RunCollector {
   /** Whether the last entry is out of the row that sums up the run. */
   #isLastSummed = false;
   #first: number | undefined;
+  /** Whether rows of earlier steps came behind later ones, as asynchronous trainers write them. */
+  #isUnordered = false;
   #firstRate: number | undefined;
   #firstEpoch: number | undefined;
   /** Steps of the epochs before, where each counts its own. */
@@ -79,16 +83,28 @@ export class RunCollector {
   }
 
   /** Whether a row is the first of another run: the run was summed up, or its counts begin anew. */
-  isOver({ values, step }: MetricRow): boolean {
+  isOver(row: MetricRow): boolean {
+    const { values, step } = row;
     const before = this.#open;
     if (!before || isEvaluation(values) || isSummary(values)) return false;
     if (this.#isSummedUp) return true;
-    if (step !== undefined)
-      return this.#told > 0 && step < before.step && step <= this.#first! && !this.#nextEpoch(values);
+    if (step !== undefined) return this.goesBack(row) && step <= this.#first!;
     const [epoch, reached] = [values.epoch, before.values.epoch];
     if (epoch !== undefined && reached !== undefined) return epoch < reached && epoch <= this.#firstEpoch!;
     const [rate, last] = [values.learning_rate, before.values.learning_rate];
     return rate !== undefined && last !== undefined && rate === this.#firstRate && last < rate / 2;
+  }
+
+  /** The step of the last row, as it told it. */
+  get reached(): number {
+    return (this.#open?.step ?? 0) - this.#offset;
+  }
+
+  /** Whether a row is of a step before the one that the run has reached. */
+  goesBack({ values, step }: MetricRow): boolean {
+    if (this.#told === 0 || this.#isSummedUp || step === undefined) return false;
+    if (isEvaluation(values) || isSummary(values)) return false;
+    return step < this.reached && !this.#nextEpoch(values);
   }
 
   /** Whether the steps only begin anew because another epoch does. */
@@ -129,17 +145,35 @@ export class RunCollector {
     );
   }
 
-  #add({ values, step, lastStep, names }: MetricRow, line?: number, progress?: Progress): void {
+  /** Puts a row that stands behind later steps into its place; one that only recalls a step is left out. */
+  insert(row: MetricRow, isLast: boolean, line?: number): void {
+    const entry = { step: row.step! + this.#offset, values: row.values, ...placeOf(line) };
+    if ((isLast && !this.#isUnordered) || !this.#train.insert(entry)) {
+      if (this.#strays.length < MOST_PLACES) this.#strays.push(line);
+      return;
+    }
+    this.#isUnordered = true;
+    this.#count(row);
+    this.#keepNotFinite(entry);
+  }
+
+  #count({ names, lastStep }: MetricRow): void {
     this.#rows++;
     for (const name of names) if (this.#names.size < MOST_NAMES) this.#names.add(name);
     if (lastStep !== undefined) this.#lastStep = lastStep;
-    const where = line === undefined ? {} : { line };
+  }
+
+  #add(row: MetricRow, line?: number, progress?: Progress): void {
+    const { values, step } = row;
+    const where = placeOf(line);
+    this.#count(row);
     if (isEvaluation(values)) {
-      this.#evaluations.add({ step: step ?? this.#open?.step ?? 0, values, ...where });
+      const at = step === undefined ? (this.#open?.step ?? 0) : step + this.#offset;
+      this.#evaluations.add({ step: at, values, ...where });
       return;
     }
     if (step !== undefined) this.#told++;
-    if (step !== undefined && this.#open && step <= this.#open.step - this.#offset && this.#nextEpoch(values))
+    if (step !== undefined && this.#open && step <= this.reached && this.#nextEpoch(values))
       this.#offset = this.#open.step + Number(step === 0);
     const at = step === undefined ? (this.#open?.step ?? 0) + 1 : step + this.#offset;
     this.#first ??= at;
@@ -151,7 +185,7 @@ export class RunCollector {
     }
     this.#close();
     this.#times.clear();
-    if (this.#previous !== undefined && at <= this.#previous) this.#restart(at, where);
+    if (this.#before && at <= this.#before.step) this.#restart(this.#before.step, at, where);
     this.#open = { step: at, values, ...where };
     this.#total ??= progress?.total;
     if (progress && progress.total === this.#total) this.#bars.set(this.#open, progress.done);
@@ -174,14 +208,14 @@ export class RunCollector {
   /** The run, where `progress` is what its bar showed last. */
   finish(progress?: Progress): CollectedLog {
     this.#close();
-    const train = this.#trained();
-    const counted = this.#told === 0 && train.length > 0;
     const evaluations = this.#evaluations.entries();
+    const train = this.#trained(evaluations);
+    const counted = this.#told === 0 && train.length > 0;
     const byBar =
       counted &&
       this.#train.every === 1 &&
       (this.#numberByBars(train, evaluations) || this.#numberByTotal(train, evaluations, progress?.done));
-    const stride = counted && !byBar ? undefined : this.#stride();
+    const stride = counted && !byBar ? undefined : strideOf(train, this.#train.every);
     return {
       entries: merged([...train, ...this.#notFinite, ...evaluations]),
       rows: this.#rows,
@@ -189,6 +223,7 @@ export class RunCollector {
       counted: counted && !byBar,
       every: this.#train.every,
       restarts: this.#restarts,
+      strays: this.#strays,
       repeated: this.#repeated,
       averaged: this.#averaged,
       ...(stride !== undefined && { stride }),
@@ -199,26 +234,23 @@ export class RunCollector {
   #close(): void {
     const entry = this.#open;
     if (!entry) return;
-    if (this.#previous !== undefined) {
-      const stride = entry.step - this.#previous;
-      if (this.#strides.size < 1000 || this.#strides.has(stride))
-        this.#strides.set(stride, (this.#strides.get(stride) ?? 0) + 1);
-    }
     this.#before = entry;
-    this.#previous = entry.step;
     this.#train.add(entry);
-    const broken = Object.values(entry.values).some((value) => !Number.isFinite(value));
-    if (broken && this.#notFinite.length < MOST_NOT_FINITE) this.#notFinite.push(entry);
+    this.#keepNotFinite(entry);
     this.#open = undefined;
   }
 
+  #keepNotFinite(entry: RawEntry): void {
+    const broken = Object.values(entry.values).some((value) => !Number.isFinite(value));
+    if (broken && this.#notFinite.length < MOST_NOT_FINITE) this.#notFinite.push(entry);
+  }
+
   /** A run that was resumed does steps again; what came of them the first time is gone. */
-  #restart(step: number, where: { line?: number }): void {
-    if (this.#restarts.length < 100) this.#restarts.push({ from: this.#previous!, to: step, ...where });
-    this.#train.rewind(step);
-    this.#evaluations.rewind(step);
-    while (this.#notFinite.length > 0 && this.#notFinite.at(-1)!.step >= step) this.#notFinite.pop();
-    this.#previous = undefined;
+  #restart(from: number, to: number, where: { line?: number }): void {
+    if (this.#restarts.length < MOST_PLACES) this.#restarts.push({ from, to, ...where });
+    this.#train.rewind(to);
+    this.#evaluations.rewind(to);
+    this.#notFinite = this.#notFinite.filter(({ step }) => step < to);
   }
 
   /** Numbers the entries by their bars where these rise all the way. */
@@ -227,11 +259,6 @@ export class RunCollector {
     if (bars.some((bar, i) => bar === undefined || bar <= (bars[i - 1] ?? 0))) return false;
     const numbered = new Map(train.map(({ step }, i) => [step, bars[i]!]));
     for (const entry of [...train, ...evaluations]) entry.step = numbered.get(entry.step) ?? entry.step;
-    this.#strides.clear();
-    for (let i = 1; i < bars.length; i++) {
-      const stride = bars[i]! - bars[i - 1]!;
-      this.#strides.set(stride, (this.#strides.get(stride) ?? 0) + 1);
-    }
     return true;
   }
 
@@ -248,30 +275,37 @@ export class RunCollector {
     if (whole < 1 || stride < 1 || stride * (whole + 1) <= reached || (stride - 1) * (whole + 1) > reached)
       return false;
     for (const [i, entry] of train.entries()) entry.step = Math.min((i + 1) * stride, reached);
-    this.#strides.clear();
-    this.#strides.set(stride, 1);
     return true;
   }
 
   /** What is kept of the training; where ranks repeat their rows, the first row stands there as often. */
-  #trained(): RawEntry[] {
+  #trained(evaluations: readonly RawEntry[]): RawEntry[] {
     const entries = this.#train.entries();
     const [first] = entries;
     if (this.#repeated === 0 || !first) return entries;
-    const second = entries.findIndex(({ values }) => !isSame(values, first.values));
-    if (second <= 0) return entries;
-    this.#repeated += second - 1;
-    return [first, ...entries.slice(second)].map((entry, i) => ({ ...entry, step: i + 1 }));
-  }
-
-  #stride(): number | undefined {
-    const all = sum([...this.#strides.values()]);
-    const [stride, count] = [...this.#strides].sort((a, b) => b[1] - a[1])[0] ?? [];
-    if (stride === undefined || count! < 0.9 * all) return undefined;
-    // One gap alone may be where entries were left out.
-    return count === 1 && this.#first! % stride !== 0 ? undefined : stride;
+    const copies = entries.findIndex(({ values }) => !isSame(values, first.values)) - 1;
+    if (copies <= 0) return entries;
+    this.#repeated += copies;
+    for (const entry of new Set([...entries, ...this.#notFinite, ...evaluations]))
+      entry.step = Math.max(1, entry.step - copies);
+    return [first, ...entries.slice(copies + 1)];
   }
 }
+
+/** Steps from entry to entry where every n-th is kept; undefined unless nine of ten agree. */
+function strideOf(entries: readonly RawEntry[], every: number): number | undefined {
+  const counts = new Map<number, number>();
+  for (const [i, { step }] of entries.slice(1).entries()) {
+    const stride = (step - entries[i]!.step) / every;
+    counts.set(stride, (counts.get(stride) ?? 0) + 1);
+  }
+  const [stride, count] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
+  if (stride === undefined || count! < 0.9 * (entries.length - 1)) return undefined;
+  // One gap alone may be where entries were left out.
+  return count === 1 && entries[0]!.step % stride !== 0 ? undefined : stride;
+}
+
+const placeOf = (line: number | undefined) => (line === undefined ? {} : { line });
 
 const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean =>
   Object.keys(a).length === Object.keys(b).length &&

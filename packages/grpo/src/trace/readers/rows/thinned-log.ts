@@ -16,8 +16,22 @@ export class ThinnedLog<T extends { step: number }> {
 
   add(entry: T): void {
     this.#last = entry;
-    if (this.#seen++ % this.#every !== 0) return;
-    this.#kept.push(entry);
+    if (this.#seen++ % this.#every === 0) this.#keep(entry, this.#kept.length);
+  }
+
+  /** Puts an entry among those of earlier and later steps; false where its step is there. */
+  insert(entry: T): boolean {
+    if (this.#seen++ % this.#every !== 0) return true;
+    const isFirst = entry.step < (this.#kept[0]?.step ?? 0);
+    // A search for each row of a long log with the newest first would take minutes.
+    const before = isFirst ? -1 : this.#kept.findLastIndex(({ step }) => step <= entry.step);
+    if (this.#kept[before]?.step === entry.step) return false;
+    this.#keep(entry, before + 1);
+    return true;
+  }
+
+  #keep(entry: T, at: number): void {
+    this.#kept.splice(at, 0, entry);
     if (this.#kept.length < MOST_ENTRIES) return;
     this.#kept = this.#kept.filter((_, i) => i % 2 === 0);
     this.#every *= 2;

@@ -117,7 +117,7 @@ function notesOf(
   const reached = entries.at(-1)?.step ?? 0;
   if (lastStep !== undefined && reached + (stepsPerEntry ?? 1) <= lastStep)
     notes.push(`It ends at step ${reached} of ${lastStep}.`);
-  const { counted, every, restarts, repeated, averaged, rows } = collected;
+  const { counted, every, restarts, strays, repeated, averaged, rows } = collected;
   if (counted && stepsPerEntry === undefined)
     notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
@@ -132,13 +132,14 @@ function notesOf(
       `${averaged} rows have the step of the row before: of a metric that both have the mean is taken.`,
     );
   const [first] = restarts;
-  if (first) {
-    const where = first.line === undefined ? '' : ` (line ${first.line})`;
-    const more = restarts.length > 1 ? `, and ${restarts.length - 1} times more` : '';
+  if (first)
     notes.push(
-      `The steps go back from ${first.from} to ${first.to}${where}${more}: the steps from there on were run again, and their first entries are left out.`,
+      `The steps go back from ${first.from} to ${first.to}${placesOf(first.line, restarts.length)}: the steps from there on were run again, and their first entries are left out.`,
     );
-  }
+  if (strays.length > 0)
+    notes.push(
+      `A row tells of an earlier step and none goes on from it${placesOf(strays[0], strays.length)}: what it tells is left out.`,
+    );
   if (stepsPerEntry === undefined) {
     notes.push(
       'The log does not say how many steps an entry averages over: checks that need single steps are skipped.',
@@ -155,4 +156,10 @@ function notesOf(
     );
   }
   return notes;
+}
+
+/** ` (line 61), and 2 times more` */
+function placesOf(firstLine: number | undefined, count: number): string {
+  const where = firstLine === undefined ? '' : ` (line ${firstLine})`;
+  return count > 1 ? `${where}, and ${count - 1} times more` : where;
 }
