@@ -413,6 +413,19 @@ describe('lines of names and numbers', () => {
     expect(column(fractions, 'epoch')).toEqual([1, 1]);
   });
 
+  it.each([
+    ['behind a reward', (n: number) => `loss 0.${n} | reward 0.5 (${n * 7}/32) | kl 0.001`],
+    [
+      'in an evaluation',
+      (n: number) => `step ${n} | loss 0.${n} | kl 0.001\nheld-out reward 0.5 (${9 - n}/50) loss 0.1`,
+    ],
+    ['of rollouts', (n: number) => `rollout (${n % 2}/4) reward 0.3\nstep ${n} | loss 0.${n} | kl 0.001`],
+  ])('have fractions that are no steps: %s', async (_, line) => {
+    const reading = await readText('a.log', [1, 2, 3, 4].map(line).join('\n'));
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.2, 0.3, 0.4]);
+  });
+
   it('below the line of a step belong to it, lists of rewards by group', async () => {
     const reading = await readText(
       'c.log',

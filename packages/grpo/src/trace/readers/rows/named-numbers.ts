@@ -45,6 +45,10 @@ const HEAD =
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
 const FRACTION = /[[(]\s*(\d+)\/(\d+)\s*[\])]/;
+/** Numbers that do not count as a line's first: those of a date, a time or a place in the code. */
+const LOGGED_AT = /\b\d+[-:/]\d\S*|\S+\.py:\d+/g;
+/** A word behind which a fraction counts what is done within a step: `rollout (1/4)`. */
+const WITHIN_STEP = /\b(?:rollout|sample|completion|generation|prompt|group)s?\W*$/i;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
 const PAIR = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
@@ -214,13 +218,21 @@ function isCount(unit: string, behind: string): boolean {
   return words !== undefined && !isMetricName(words);
 }
 
+/** The fraction that tells the step: behind a number, `reward 0.5 (16/32)`, it says what that is a share of. */
+function fractionIn(text: string): RegExpExecArray | null {
+  const fraction = FRACTION.exec(text);
+  const before = text.slice(0, fraction?.index).replace(LOGGED_AT, '');
+  return /\d/.test(before) || WITHIN_STEP.test(before) ? null : fraction;
+}
+
 /** The line's place in the run, and the line without it. */
 function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
   const heads: (Head & { rank: number })[] = [];
   const rest = text.replace(
     HEAD,
     (all, words: string, step: string, last: string | undefined, at: number) => {
-      if (isCount(words, text.slice(at + all.length))) return all;
+      if (isCount(words, text.slice(at + all.length)) || (FRACTION.test(all) && WITHIN_STEP.test(words)))
+        return all;
       const rank = UNITS.findIndex(([, pattern]) => pattern.test(words.trim()));
       const lastStep = last === undefined ? {} : { lastStep: Number(last) };
       heads.push({ rank, unit: UNITS[rank]![0], step: Number(step), ...lastStep });
@@ -229,7 +241,7 @@ function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
   );
   const epoch = heads.find(({ unit }) => unit === 'epoch')?.step;
   const surest = heads.sort((a, b) => a.rank - b.rank)[0];
-  const fraction = surest && surest.unit !== 'epoch' ? null : FRACTION.exec(rest);
+  const fraction = surest && surest.unit !== 'epoch' ? null : fractionIn(rest);
   const head = fraction ? { unit: 'step', step: Number(fraction[1]), lastStep: Number(fraction[2]) } : surest;
   const found = { rest: fraction ? rest.replace(fraction[0], '|') : rest };
   return { ...found, ...(head && { head }), ...(epoch !== undefined && { epoch }) };
