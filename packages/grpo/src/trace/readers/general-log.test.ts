@@ -171,6 +171,51 @@ describe('lines of names and numbers', () => {
     expect(reading.series!.entries[0]!.values.reward_std).toBe((more as { reward_std?: number }).reward_std);
   });
 
+  it.each(['saved', 'OK', '*', '[12.3s]', 'len 200/512', 'lr 1e-06 12.3s', 'at step 3'])(
+    'may have a remark behind them: %s',
+    async (remark) => {
+      const text = [3, 4].map((n) => `step ${n} loss 0.1 reward 0.5 ${remark.replace('3', `${n}`)}\n`);
+      const reading = await readText('a.log', text.join(''));
+      expect(steps(reading)).toEqual([3, 4]);
+      expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+    },
+  );
+
+  it.each([
+    'Sample: The answer is 5, reward 1.0',
+    'Completion 1 reward: 1.0',
+    '  sample 2: reward=1.0 len=9',
+  ])('of a completion are none of the step above them: %s', async (sample) => {
+    const block = (n: number) => `=== Step ${n} ===\nreward: 0.25\n${sample}\nloss: 0.1\n`;
+    const reading = await readText('a.log', block(1) + block(2));
+    expect(column(reading, 'reward')).toEqual([0.25, 0.25]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.1]);
+  });
+
+  it.each([
+    ['INFO math-test step', 'reward'],
+    ['INFO run.test step', 'reward'],
+    ['post-eval step', 'eval_reward'],
+    ['test step', 'eval_reward'],
+  ])('behind %s are %s', async (words, name) => {
+    const reading = await readText(
+      'a.log',
+      `${words} 1 loss 0.1 reward 0.5\n${words} 2 loss 0.1 reward 0.5\n`,
+    );
+    expect(column(reading, name)).toEqual([0.5, 0.5]);
+  });
+
+  it('have their step under a name in the plural, and no advantage by one letter', async () => {
+    for (const name of ['steps', 'global_steps', 'training_steps', 'Iterations']) {
+      const reading = await readText(
+        'a.jsonl',
+        lines([5, 10].map((n) => ({ [name]: n, loss: 0.1, a: 0.7 }))),
+      );
+      expect(steps(reading)).toEqual([5, 10]);
+      expect(column(reading, 'a')).toEqual([0.7, 0.7]);
+    }
+  });
+
   it('are not the numbers of a sentence', async () => {
     const text = 'step 1\nreward 3 of 5 samples was 0\nloss 0.1 reward 0.5\nstep 2 loss 0.2 reward 0.25\n';
     expect(column(await readText('a.log', text), 'reward')).toEqual([0.5, 0.25]);

@@ -95,7 +95,7 @@ export const NAMES = {
     'informative_groups',
     'effective_groups',
   ],
-  'advantages/mean': ['adv', 'a'],
+  'advantages/mean': ['adv'],
   'advantages/std': ['adv_std'],
   'advantages/max': ['adv_max'],
   'advantages/min': ['adv_min'],

@@ -105,8 +105,11 @@ const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
-/** A word before the first number that makes a line an evaluation's. */
-const EVALUATION = new RegExp(String.raw`^[^=:|\d]*\b(?:${EVALUATION_WORDS})\b`, 'i');
+/** A word before the first number that makes a line an evaluation's; behind a hyphen or a dot it is a logger's, `math-test`. */
+const EVALUATION = new RegExp(
+  String.raw`^[^=:|\d]*\b(?<!(?<!\b(?:pre|post|mid|full))-|\w\.)(?:${EVALUATION_WORDS})\b`,
+  'i',
+);
 
 /** What a line tells. */
 export function namedLine(text: string): NamedLine {
@@ -167,16 +170,21 @@ function withoutWhich(segment: string): string {
   });
 }
 
-/** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */
+/** Adds the numbers of a segment in which names and numbers alternate; behind two with a metric a remark may stand. */
 function addAll(into: NamedNumber[], segment: string): void {
   const found: RegExpExecArray[] = [];
-  NEXT.lastIndex = 0;
-  while (NEXT.lastIndex < segment.length) {
+  let end = 0;
+  while (end < segment.length) {
+    NEXT.lastIndex = end;
     const next = NEXT.exec(segment);
-    if (!next) return;
+    if (!next) break;
     found.push(next);
+    end = NEXT.lastIndex;
   }
-  if (found.length > 1 && found.some(([, name]) => IN_SENTENCES.test(name!))) return;
+  const remark = segment.slice(end).trim();
+  const isRow = found.length > 1 && found.some(([, name]) => isMetricName(shortName(name!)));
+  if (remark !== '' && !(isRow && SHORT.test(remark))) return;
+  if (found.length > 1 && [...found.map(([, name]) => name!), remark].some(isInSentence)) return;
   for (const [, name, text, unit] of found) add(into, name!, text!, unit);
 }
 
@@ -210,6 +218,9 @@ const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of
 
 /** Words that mark a sentence, not a row of names and numbers: `reward 3 of 5 samples`. */
 const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
+const isInSentence = (text: string) => IN_SENTENCES.test(text);
+/** Matches a remark of up to three words: longer ones make a sentence of what stands before them. */
+const SHORT = /^\S+(?:\s+\S+){0,2}$/;
 
 /** Whether a number counts things, as in `batch 128 prompts`, and is not the number of a step, as in `step 64 loss 0.1`. */
 function isCount(unit: string, behind: string): boolean {
