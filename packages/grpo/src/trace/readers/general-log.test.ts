@@ -337,6 +337,19 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it.each([
+    ['dead_groups', 'frac_reward_zero_std', undefined],
+    ['mixed_groups', 'frac_reward_zero_std', undefined],
+    ['truncated', 'completions/clipped_ratio', undefined],
+    ['clip', 'clip_ratio/region_mean', undefined],
+    ['clip_frac', 'clip_ratio/region_mean', 1],
+  ])('are counts where they are 1 at each step: %s', async (name, share, value) => {
+    const rows = [1, 2].map((step) => ({ step, reward: 0.5, [name]: 1 }));
+    expect(column(await readText('a.jsonl', lines(rows)), share)).toEqual([value, value]);
+    const printed = rows.map(({ step }) => `step ${step} reward 0.50 trunc 1.00\n`).join('');
+    expect(column(await readText('a.log', printed), 'completions/clipped_ratio')).toEqual([1, 1]);
+  });
+
   it('may be some of all, below the count of updates', async () => {
     const line = (update: number, some: number) =>
       `[RL] Upd  ${update} | R 0.4120 | informative_groups=${some}/8 | mem=41.2G`;

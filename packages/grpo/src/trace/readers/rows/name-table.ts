@@ -182,6 +182,12 @@ export const SHARES: ReadonlySet<string> = new Set<CommonName>([
   'groups/mixed_ratio',
 ]);
 
+/** Shares of which the rest counts: a zero of theirs says that all is amiss. */
+export const REST: ReadonlySet<string> = new Set<CommonName>([
+  'completions/ended_ratio',
+  'groups/mixed_ratio',
+]);
+
 /** Metrics that only training has: a row with one of them is a row of training. */
 export const TELLING: ReadonlySet<string> = new Set([
   'reward',

@@ -1,6 +1,6 @@
 import type { Producer } from '../producers/index.js';
 import { givenName } from '../rows/given-names.js';
-import { canBe, commonName } from '../rows/metric-names.js';
+import { canBe, commonName, type Told } from '../rows/metric-names.js';
 
 /** TRL's name, and a factor where the unit differs. */
 type Target = readonly [name: string, factor: number];
@@ -17,13 +17,18 @@ export interface Renaming {
 export function renamingOf(
   { names = {}, patterns = [] }: Producer,
   entries: readonly { values: Readonly<Record<string, number>> }[],
+  decimals: Readonly<Record<string, number>> = {},
 ): Renaming {
   const counts = new Map<string, number>();
-  const largest = new Map<string, number>();
+  const told = new Map<string, Told>();
   for (const { values } of entries) {
     for (const [name, value] of Object.entries(values)) {
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      if (!(value <= largest.get(name)!)) largest.set(name, value);
+      const known = told.get(name);
+      // A log that prints decimals of a whole number counts nothing by it.
+      const whole = (known?.whole ?? decimals[name] === undefined) && Number.isInteger(value);
+      const largest = known !== undefined && value <= known.largest ? known.largest : value;
+      told.set(name, { largest, whole });
     }
   }
   const byUpdate = namesByUpdate([...counts.keys()]);
@@ -52,7 +57,7 @@ export function renamingOf(
   for (const [name, [target, factor]] of known) {
     const common = Object.hasOwn(names, name) ? undefined : commonName(target);
     if (common === undefined || (common === target && target !== name)) continue;
-    if (common !== name && !canBe(common, largest.get(name)!)) continue;
+    if (common !== name && !canBe(common, name, told.get(name)!)) continue;
     if (targets.has(common)) {
       // A rarer number under TRL's own name is another one.
       if (common === name) known.set(name, [`${name} (rare)`, 1]);

@@ -29,7 +29,7 @@ export interface SeriesReading {
 /** Renames the metrics, and finds out how they are to be read. */
 export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesReading {
   const producer = hints.producer ?? producerOf(collected.names);
-  const renaming = renamingOf(producer, collected.entries);
+  const renaming = renamingOf(producer, collected.entries, collected.decimals);
   // The settings tell how far apart entries without a step are.
   const apart = collected.counted ? hints.meaning?.stepsPerEntry : undefined;
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
