@@ -216,6 +216,12 @@ describe('lines of names and numbers', () => {
     }
   });
 
+  it('may have decimals behind commas', async () => {
+    const reading = await readText('a.log', 'step 1 loss -0,0012 reward 0,31\nstep 2 loss 1,2 reward 0,35\n');
+    expect(column(reading, 'loss')).toEqual([-0.0012, 1.2]);
+    expect(column(reading, 'reward')).toEqual([0.31, 0.35]);
+  });
+
   it('are not the numbers of a sentence', async () => {
     const text = 'step 1\nreward 3 of 5 samples was 0\nloss 0.1 reward 0.5\nstep 2 loss 0.2 reward 0.25\n';
     expect(column(await readText('a.log', text), 'reward')).toEqual([0.5, 0.25]);
@@ -561,6 +567,23 @@ describe('lines of names and numbers', () => {
 });
 
 describe('rows of dicts', () => {
+  it('may be shortened to a step and some values, without a brace', async () => {
+    const step = (n: number) =>
+      `rollout ${n}: ... 'rollout/raw_reward': 0.${n + 3},\n   'rollout/version': 1.0\nstep ${n}: {'train/loss': 0.1,\n  'train/grad_norm': 14.5}\n`;
+    const reading = await readText('a.log', step(0) + step(1));
+    expect(steps(reading)).toEqual([0, 1]);
+    expect(column(reading, 'reward')).toEqual([0.3, 0.4]);
+    expect(column(reading, 'grad_norm')).toEqual([14.5, 14.5]);
+  });
+
+  it.each([
+    ['lines', 'step 1 | loss 0.1 | reward 0.3\nstep 2 | loss 0.2 | reward 0.4\n'],
+    ['a table', 'step,loss,reward\n1,0.1,0.3\n2,0.2,0.4\n'],
+  ])('may be settings above %s', async (_, text) => {
+    const reading = await readText('a.log', `{"lr": 1e-6}\n${text}`);
+    expect(column(reading, 'reward')).toEqual([0.3, 0.4]);
+  });
+
   it('may go on over several lines, after the step', async () => {
     const row = (step: number) => `Step ${step}: {\n  'loss': 0.${step},\n  'reward': np.float64(0.5)\n}`;
     const reading = await readText('a.log', `begins\n${row(3)}\nbetween\n${row(6)}\n`);
@@ -670,6 +693,54 @@ describe('the cells of a table that someone wrote', () => {
     expect(reading.series!.decimals).toMatchObject({ grad_norm: 3 });
   });
 
+  it('may be ranges of per cent, and what is none is told', async () => {
+    const text =
+      '| step | score | note |\n|---|---|---|\n| 1 | 65-69% | a 1 |\n| 2 | about 7 | - |\n| 3 | 50% | |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'reward')).toEqual([0.67, 0.5]);
+    expect(reading.notes.join()).toContain('1 cell of metrics could not be read, such as "about 7" (line 4)');
+  });
+
+  it.each([
+    ['0.4', undefined, 0.4],
+    ['0.2', 0.2, undefined],
+  ])(
+    'may have a clip ratio beside a length: of completions where it is large, %s',
+    async (cell, ppo, cut) => {
+      const text = `| step | reward | Resp Len | Clip Ratio |\n|---|---|---|---|\n| 1 | 0.5 | 90 | ${cell} |\n`;
+      const reading = await readText('notes.md', text);
+      expect(column(reading, 'clip_ratio/region_mean')).toEqual([ppo]);
+      expect(column(reading, 'completions/clipped_ratio')).toEqual([cut]);
+    },
+  );
+
+  it('may have an accuracy as the only reward, and none beside a loss alone', async () => {
+    const text = (other: string) =>
+      `| step | acc | ${other} | entropy |\n|---|---|---|---|\n| 1 | 0.5 | −0.1 | 1 |\n| 2 | 0.75 | 0.1 | 1 |\n`;
+    expect(column(await readText('a.md', text('adv')), 'reward')).toEqual([0.5, 0.75]);
+    expect(column(await readText('a.md', text('adv')), 'advantages/mean')).toEqual([-0.1, 0.1]);
+    expect((await readText('b.md', text('loss'))).isGrpo).toBe(false);
+  });
+
+  it('may be of a validation, in a second half, beside a table of training', async () => {
+    const text =
+      '| Step | Val Acc | Step | Val Acc |\n|---|---|---|---|\n| 1 | 0.5 | 3 | 0.7 |\n| 2 | **0.6** (peak) | | |\n\n| Step | Score |\n|---|---|\n| 1 | 0.1 |\n| 3 | 0.3 |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'eval_reward')).toEqual([0.5, 0.6, 0.7]);
+    expect(column(reading, 'reward')).toEqual([0.1, undefined, 0.3]);
+  });
+
+  it('may stand behind a step and the letter of a run, with no bar between', async () => {
+    const text =
+      'step | reward/total | entropy\n 0 A:  0.5 | 0.4\n 0 B:  0.1 | 0.3\n 1 A:  0.6 | 0.2\n 1 B:  0.2 | 0.1\n 2-4 both: 1 | 0\n';
+    const reading = await readText('notes.txt', text);
+    const [a, b] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect([a, b].map((run) => column(run!, 'reward'))).toEqual([
+      [0.5, 0.6],
+      [0.1, 0.2],
+    ]);
+  });
+
   it('may go on in a second half of the same columns', async () => {
     const text = '| Step | KL | Step | KL |\n|---|---|---|---|\n| 0 | 0.1 | 2 | 0.3 |\n| 1 | 0.2 | | |\n';
     const reading = await readText('notes.md', text);
@@ -777,6 +848,15 @@ describe('a file of several runs', () => {
     };
     expect(await parts({})).toEqual([false, false]);
     expect(await parts({ kl: 0.1, reward_std: 0.2 })).toEqual([false, true]);
+  });
+
+  it('names the metrics that may be GRPO’s of each run alone', async () => {
+    const [one, other] = ['loss', 'reward'].map((name) =>
+      lines([1, 2].map((step) => ({ step, [name]: 0.1 }))),
+    );
+    const reading = await readText('a.jsonl', one! + other);
+    const [first] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect(first!.notes.join()).toContain('looks like supervised training');
   });
 
   it('is split where the steps begin anew', async () => {

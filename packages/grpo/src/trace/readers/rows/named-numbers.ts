@@ -93,6 +93,8 @@ const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 
 /** A comma between thousands: `kl: 1,568,987.96`. In a list it parts numbers. */
 const THOUSANDS = /,(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*,)(?=\d{3}(?!\d))/g;
+/** `0,0012`: no number between thousands begins so. */
+const DECIMAL_COMMA = /(?<![\d.,])0,\d{2,}(?![\d.,])/;
 /** Quotes around a name, of a dict that lost its brace, and marks of Markdown. */
 const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|["'](?<=[\w/.@-]["'])(?=\s*:)|`|\*\*/g;
 
@@ -120,7 +122,7 @@ export function namedLine(text: string): NamedLine {
 
 function lineOf(text: string): NamedLine {
   const bare = text.replace(RAY, '').replace(TIME, '').replace(PLACE, '');
-  const { head, epoch, rest } = headOf(bare.replace(MARKUP, '').replace(THOUSANDS, ''));
+  const { head, epoch, rest } = headOf(withPoints(bare.replace(MARKUP, '')).replace(THOUSANDS, ''));
   const numbers: NamedNumber[] = [];
   const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
     OF_ONE_NAME,
@@ -150,6 +152,12 @@ function lineOf(text: string): NamedLine {
   for (const segment of left.replace(REMARK, '').split(/[|,;\t]| - /))
     addAll(numbers, segment.replace(HALF_BRACKET, '').replace(MARK, '').trimEnd());
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
+}
+
+/** A line with decimals behind commas, as some languages have them, gets points: `loss 0,0012`. */
+function withPoints(text: string): string {
+  const isSo = DECIMAL_COMMA.test(text) && !/\d\.\d/.test(text);
+  return isSo ? text.replace(/(?<![\d,])(\d+),(\d+)(?![\d,])/g, '$1.$2') : text;
 }
 
 /** Gives each of several values under one name a name of its own; the last one, or the mean, keeps it. */

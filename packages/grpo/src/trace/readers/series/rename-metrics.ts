@@ -67,6 +67,16 @@ export function renamingOf(
     known.set(name, [common, factor]);
     if (common !== name) taken.push([name, common]);
   }
+  const all = [...known].map(([name, [target]]) => [name, target] as const);
+  const right = all.find(([name]) => RIGHT.test(name));
+  if (
+    right &&
+    all.some(([, target]) => OF_GRPO.test(target)) &&
+    !all.some(([, target]) => REWARD.test(target))
+  ) {
+    known.set(right[0], ['reward', 1]);
+    taken.push([right[0], 'reward']);
+  }
   const targetOf = (name: string): Target => known.get(name) ?? byProducer(name);
   return {
     nameOf: (name) => targetOf(name)[0],
@@ -81,6 +91,11 @@ export function renamingOf(
     taken,
   };
 }
+
+/** Matches a share of right answers: beside metrics of GRPO, and without another reward, it is the reward. */
+const RIGHT = /^(acc|accuracy|pass@?1|correct)$/i;
+const OF_GRPO = /^(advantages\/|completions\/|reward_std$|kl$|policy_loss$|frac_reward_zero_std$)/;
+const REWARD = /^rewards?($|\/(?!correct\/))/;
 
 /** A number of an update within a step: `policy/u0/ratio_mean`, `clip_frac_update_3`. */
 const UPDATE = /(?:^|(?<=[/_]))(?:u|upd|update|inner|inner_epoch)_?(\d+)(?:[/_]|$)/;

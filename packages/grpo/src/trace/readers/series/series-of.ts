@@ -70,7 +70,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     isGrpo,
     notes: isGrpo
       ? [...takenNote(renaming), ...notesOf(collected, series)]
-      : [hints.isGrpo === false ? SUPERVISED : withoutSignals(hints.names ?? collected.names)],
+      : [hints.isGrpo === false ? SUPERVISED : withoutSignals(collected.names, hints.names)],
   };
 }
 
