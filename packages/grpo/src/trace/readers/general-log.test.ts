@@ -171,6 +171,57 @@ describe('lines of names and numbers', () => {
     expect(reading.series!.entries[0]!.values.reward_std).toBe((more as { reward_std?: number }).reward_std);
   });
 
+  it.each(['saved', 'OK', '*', '[12.3s]', 'len 200/512', 'lr 1e-06 12.3s', 'at step 3'])(
+    'may have a remark behind them: %s',
+    async (remark) => {
+      const text = [3, 4].map((n) => `step ${n} loss 0.1 reward 0.5 ${remark.replace('3', `${n}`)}\n`);
+      const reading = await readText('a.log', text.join(''));
+      expect(steps(reading)).toEqual([3, 4]);
+      expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+    },
+  );
+
+  it.each([
+    'Sample: The answer is 5, reward 1.0',
+    'Completion 1 reward: 1.0',
+    '  sample 2: reward=1.0 len=9',
+  ])('of a completion are none of the step above them: %s', async (sample) => {
+    const block = (n: number) => `=== Step ${n} ===\nreward: 0.25\n${sample}\nloss: 0.1\n`;
+    const reading = await readText('a.log', block(1) + block(2));
+    expect(column(reading, 'reward')).toEqual([0.25, 0.25]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.1]);
+  });
+
+  it.each([
+    ['INFO math-test step', 'reward'],
+    ['INFO run.test step', 'reward'],
+    ['post-eval step', 'eval_reward'],
+    ['test step', 'eval_reward'],
+  ])('behind %s are %s', async (words, name) => {
+    const reading = await readText(
+      'a.log',
+      `${words} 1 loss 0.1 reward 0.5\n${words} 2 loss 0.1 reward 0.5\n`,
+    );
+    expect(column(reading, name)).toEqual([0.5, 0.5]);
+  });
+
+  it('have their step under a name in the plural, and no advantage by one letter', async () => {
+    for (const name of ['steps', 'global_steps', 'training_steps', 'Iterations']) {
+      const reading = await readText(
+        'a.jsonl',
+        lines([5, 10].map((n) => ({ [name]: n, loss: 0.1, a: 0.7 }))),
+      );
+      expect(steps(reading)).toEqual([5, 10]);
+      expect(column(reading, 'a')).toEqual([0.7, 0.7]);
+    }
+  });
+
+  it('may have decimals behind commas', async () => {
+    const reading = await readText('a.log', 'step 1 loss -0,0012 reward 0,31\nstep 2 loss 1,2 reward 0,35\n');
+    expect(column(reading, 'loss')).toEqual([-0.0012, 1.2]);
+    expect(column(reading, 'reward')).toEqual([0.31, 0.35]);
+  });
+
   it('are not the numbers of a sentence', async () => {
     const text = 'step 1\nreward 3 of 5 samples was 0\nloss 0.1 reward 0.5\nstep 2 loss 0.2 reward 0.25\n';
     expect(column(await readText('a.log', text), 'reward')).toEqual([0.5, 0.25]);
@@ -290,6 +341,19 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'frac_reward_zero_std')).toEqual([undefined, undefined]);
     expect(column(reading, 'completions/clipped_ratio')).toEqual([0.25, 0.5]);
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
+  });
+
+  it.each([
+    ['dead_groups', 'frac_reward_zero_std', undefined],
+    ['mixed_groups', 'frac_reward_zero_std', undefined],
+    ['truncated', 'completions/clipped_ratio', undefined],
+    ['clip', 'clip_ratio/region_mean', undefined],
+    ['clip_frac', 'clip_ratio/region_mean', 1],
+  ])('are counts where they are 1 at each step: %s', async (name, share, value) => {
+    const rows = [1, 2].map((step) => ({ step, reward: 0.5, [name]: 1 }));
+    expect(column(await readText('a.jsonl', lines(rows)), share)).toEqual([value, value]);
+    const printed = rows.map(({ step }) => `step ${step} reward 0.50 trunc 1.00\n`).join('');
+    expect(column(await readText('a.log', printed), 'completions/clipped_ratio')).toEqual([1, 1]);
   });
 
   it('may be some of all, below the count of updates', async () => {
@@ -413,6 +477,19 @@ describe('lines of names and numbers', () => {
     expect(column(fractions, 'epoch')).toEqual([1, 1]);
   });
 
+  it.each([
+    ['behind a reward', (n: number) => `loss 0.${n} | reward 0.5 (${n * 7}/32) | kl 0.001`],
+    [
+      'in an evaluation',
+      (n: number) => `step ${n} | loss 0.${n} | kl 0.001\nheld-out reward 0.5 (${9 - n}/50) loss 0.1`,
+    ],
+    ['of rollouts', (n: number) => `rollout (${n % 2}/4) reward 0.3\nstep ${n} | loss 0.${n} | kl 0.001`],
+  ])('have fractions that are no steps: %s', async (_, line) => {
+    const reading = await readText('a.log', [1, 2, 3, 4].map(line).join('\n'));
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.2, 0.3, 0.4]);
+  });
+
   it('below the line of a step belong to it, lists of rewards by group', async () => {
     const reading = await readText(
       'c.log',
@@ -490,6 +567,23 @@ describe('lines of names and numbers', () => {
 });
 
 describe('rows of dicts', () => {
+  it('may be shortened to a step and some values, without a brace', async () => {
+    const step = (n: number) =>
+      `rollout ${n}: ... 'rollout/raw_reward': 0.${n + 3},\n   'rollout/version': 1.0\nstep ${n}: {'train/loss': 0.1,\n  'train/grad_norm': 14.5}\n`;
+    const reading = await readText('a.log', step(0) + step(1));
+    expect(steps(reading)).toEqual([0, 1]);
+    expect(column(reading, 'reward')).toEqual([0.3, 0.4]);
+    expect(column(reading, 'grad_norm')).toEqual([14.5, 14.5]);
+  });
+
+  it.each([
+    ['lines', 'step 1 | loss 0.1 | reward 0.3\nstep 2 | loss 0.2 | reward 0.4\n'],
+    ['a table', 'step,loss,reward\n1,0.1,0.3\n2,0.2,0.4\n'],
+  ])('may be settings above %s', async (_, text) => {
+    const reading = await readText('a.log', `{"lr": 1e-6}\n${text}`);
+    expect(column(reading, 'reward')).toEqual([0.3, 0.4]);
+  });
+
   it('may go on over several lines, after the step', async () => {
     const row = (step: number) => `Step ${step}: {\n  'loss': 0.${step},\n  'reward': np.float64(0.5)\n}`;
     const reading = await readText('a.log', `begins\n${row(3)}\nbetween\n${row(6)}\n`);
@@ -599,6 +693,54 @@ describe('the cells of a table that someone wrote', () => {
     expect(reading.series!.decimals).toMatchObject({ grad_norm: 3 });
   });
 
+  it('may be ranges of per cent, and what is none is told', async () => {
+    const text =
+      '| step | score | note |\n|---|---|---|\n| 1 | 65-69% | a 1 |\n| 2 | about 7 | - |\n| 3 | 50% | |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'reward')).toEqual([0.67, 0.5]);
+    expect(reading.notes.join()).toContain('1 cell of metrics could not be read, such as "about 7" (line 4)');
+  });
+
+  it.each([
+    ['0.4', undefined, 0.4],
+    ['0.2', 0.2, undefined],
+  ])(
+    'may have a clip ratio beside a length: of completions where it is large, %s',
+    async (cell, ppo, cut) => {
+      const text = `| step | reward | Resp Len | Clip Ratio |\n|---|---|---|---|\n| 1 | 0.5 | 90 | ${cell} |\n`;
+      const reading = await readText('notes.md', text);
+      expect(column(reading, 'clip_ratio/region_mean')).toEqual([ppo]);
+      expect(column(reading, 'completions/clipped_ratio')).toEqual([cut]);
+    },
+  );
+
+  it('may have an accuracy as the only reward, and none beside a loss alone', async () => {
+    const text = (other: string) =>
+      `| step | acc | ${other} | entropy |\n|---|---|---|---|\n| 1 | 0.5 | −0.1 | 1 |\n| 2 | 0.75 | 0.1 | 1 |\n`;
+    expect(column(await readText('a.md', text('adv')), 'reward')).toEqual([0.5, 0.75]);
+    expect(column(await readText('a.md', text('adv')), 'advantages/mean')).toEqual([-0.1, 0.1]);
+    expect((await readText('b.md', text('loss'))).isGrpo).toBe(false);
+  });
+
+  it('may be of a validation, in a second half, beside a table of training', async () => {
+    const text =
+      '| Step | Val Acc | Step | Val Acc |\n|---|---|---|---|\n| 1 | 0.5 | 3 | 0.7 |\n| 2 | **0.6** (peak) | | |\n\n| Step | Score |\n|---|---|\n| 1 | 0.1 |\n| 3 | 0.3 |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'eval_reward')).toEqual([0.5, 0.6, 0.7]);
+    expect(column(reading, 'reward')).toEqual([0.1, undefined, 0.3]);
+  });
+
+  it('may stand behind a step and the letter of a run, with no bar between', async () => {
+    const text =
+      'step | reward/total | entropy\n 0 A:  0.5 | 0.4\n 0 B:  0.1 | 0.3\n 1 A:  0.6 | 0.2\n 1 B:  0.2 | 0.1\n 2-4 both: 1 | 0\n';
+    const reading = await readText('notes.txt', text);
+    const [a, b] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect([a, b].map((run) => column(run!, 'reward'))).toEqual([
+      [0.5, 0.6],
+      [0.1, 0.2],
+    ]);
+  });
+
   it('may go on in a second half of the same columns', async () => {
     const text = '| Step | KL | Step | KL |\n|---|---|---|---|\n| 0 | 0.1 | 2 | 0.3 |\n| 1 | 0.2 | | |\n';
     const reading = await readText('notes.md', text);
@@ -706,6 +848,15 @@ describe('a file of several runs', () => {
     };
     expect(await parts({})).toEqual([false, false]);
     expect(await parts({ kl: 0.1, reward_std: 0.2 })).toEqual([false, true]);
+  });
+
+  it('names the metrics that may be GRPO’s of each run alone', async () => {
+    const [one, other] = ['loss', 'reward'].map((name) =>
+      lines([1, 2].map((step) => ({ step, [name]: 0.1 }))),
+    );
+    const reading = await readText('a.jsonl', one! + other);
+    const [first] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect(first!.notes.join()).toContain('looks like supervised training');
   });
 
   it('is split where the steps begin anew', async () => {

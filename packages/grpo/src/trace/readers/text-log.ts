@@ -77,10 +77,13 @@ export function readLines(path: string, text: Iterable<Line>, onlyRows: boolean,
 const numbersIn = ({ entries }: CollectedLog) =>
   entries.reduce((sum, { values }) => sum + Object.keys(values).length, 0);
 
-/** Whether the first line is an object, or was to be one: then each line must be. */
+/** Whether the first line is an object, or was to be one, and most below it: then each line must be. */
 function beginsWithRow(head: string): boolean {
-  const first = head.trimStart().split('\n', 1)[0]!.trim();
-  return /^\{\s*"/.test(first) && (first.endsWith('}') || first.length >= head.trim().length);
+  const lines = head.split('\n').filter((line) => line.trim() !== '');
+  const first = (lines[0] ?? '').trim();
+  // Settings may be printed as one object above a log of another format.
+  const isMost = 2 * lines.filter((line) => /^\s*\{/.test(line)).length > lines.length;
+  return /^\{\s*"/.test(first) && (first.endsWith('}') || first.length >= head.trim().length) && isMost;
 }
 
 function nothingFound(path: string, lines: number, broken: BrokenParts, facts: LogFacts): FormatError {

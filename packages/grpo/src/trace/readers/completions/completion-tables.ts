@@ -77,8 +77,21 @@ export async function readTables(
   return { steps: sorted.map(([step, rows]) => ({ step, rows })), notes };
 }
 
-/** Columns of TRL's tables that are not rewards. */
-const NO_REWARD = new Set(['step', 'prompt', 'completion', 'advantage']);
+/** Columns that each of TRL's tables has beside those of rewards. */
+const NO_REWARD = ['step', 'prompt', 'completion', 'advantage'];
+
+/** Whether a row is of TRL: in tables of others a column may be a length or an index. */
+export const isOfTrl = (row: Readonly<Record<string, unknown>>): boolean =>
+  NO_REWARD.every((name) => Object.hasOwn(row, name));
+
+const rewardsOfTrl = (row: Readonly<Record<string, unknown>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(row).flatMap(([name, value]) => {
+      const number = value === null ? Number.NaN : numberOf(value);
+      const isReward = number !== undefined && typeof value !== 'string' && !NO_REWARD.includes(name);
+      return isReward ? [[name, number]] : [];
+    }),
+  );
 
 function addRows(
   file: string,
@@ -96,14 +109,10 @@ function addRows(
       continue;
     }
     const { completed, step = stepOf(file) } = found;
-    const named = Object.entries(plain).filter(([name]) => !NO_REWARD.has(name));
-    completed.rewards = Object.fromEntries(
-      named.flatMap(([name, value]) => {
-        const number = value === null ? Number.NaN : numberOf(value);
-        return number === undefined || typeof value === 'string' ? [] : [[name, number]];
-      }),
-    );
-    delete completed.total;
+    if (isOfTrl(plain)) {
+      completed.rewards = rewardsOfTrl(plain);
+      delete completed.total;
+    }
     const known = steps.get(step);
     if (known) known.push(completed);
     else steps.set(step, [completed]);

@@ -18,6 +18,8 @@ const BAR = /^\s*\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 const BEGUN = /['"](loss|reward|step|eval_loss|train\/\w+|actor\/\w+|critic\/\w+)['"]\s*:/;
 /** Where a dict of several lines may begin. */
 const OPENS = /\{\s*(['"]|$)/;
+/** A value of a dict whose brace may be missing. */
+const PAIR = /['"][\w/.-]+['"]\s*:\s*[-+\d]/;
 const ROW_OPENS = /^\s*\{\s*['"]/;
 /** A row that is cut off before so many values tells nothing. */
 const FEWEST_VALUES = 4;
@@ -55,7 +57,7 @@ export class Dicts implements LogFormat {
     const bar = text.includes('%|') ? BAR.exec(text) : null;
     if (bar) this.#progress = { done: Number(bar[1]), total: Number(bar[2]) };
     if (text.includes('{')) this.#dicts(line, text, cut ?? false);
-    else this.#passOver(line, text);
+    else if (!this.#withoutBrace(line, text)) this.#passOver(line, text);
   }
 
   finish(): CollectedLog[] {
@@ -83,6 +85,17 @@ export class Dicts implements LogFormat {
     if (unfinished || (found.dicts.length === 0 && BEGUN.test(text)))
       this.#isBroken(line, text, found.cut, before);
     else if (found.dicts.length === 0) this.#passOver(line, text);
+  }
+
+  /** Takes what someone shortened to a step and some values: `rollout 0: ... 'rollout/raw_reward': 0.3,`. */
+  #withoutBrace(line: number, text: string): boolean {
+    const at = this.onlyRows ? -1 : text.search(PAIR);
+    const before = text.slice(0, Math.max(0, at));
+    if (at < 0 || namedLine(before).head === undefined) return false;
+    const dict = literal(`{${text.slice(at).replace(/,\s*$/, '')}}`);
+    if (!isObject(dict)) return false;
+    this.#row(dict, line, before);
+    return true;
   }
 
   /** Whether a line belongs to the dict that was begun. */

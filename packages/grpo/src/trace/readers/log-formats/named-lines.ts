@@ -25,6 +25,10 @@ const BAR = /([^%]*?)\d+%\|[^|]*\|\s*(\d+)\/(\d+)\s*\[/;
 /** Signs before a name in a list or a table. */
 const LIST_MARKS = /^[\s|│┃•*`-]+/;
 
+/** Matches what stands before the numbers of one completion: they are none of the step's. */
+const OF_SAMPLE =
+  /^[\s|•*`>-]*(?:(?:sample|completion|response|example|candidate)\s*(?:#?\d|:)|(?:answer|generation|output)\s+#?\d)/i;
+
 /** The step that is being told. */
 interface Block {
   head: Head | undefined;
@@ -89,14 +93,15 @@ export class NamedLines implements LogFormat {
       if (head.step !== this.#block?.head?.step || head.unit !== this.#block.head.unit)
         this.#open(head, line);
       if (telling.length > 0) this.#add(numbers, epoch, true);
-    } else if (!head && this.#block?.head && !this.#block.whole)
+    } else if (!head && this.#block?.head && !this.#block.whole) {
+      if (OF_SAMPLE.test(text)) return;
       // Lines below a step's heading hold its metrics, but also speeds and sizes.
       this.#add(
         numbers.filter(({ name }) => isMetricName(name) || commonName(name) !== undefined),
         epoch,
         false,
       );
-    else if (!head && (telling.length > 1 || this.#isListed(line, text, numbers))) {
+    } else if (!head && (telling.length > 1 || this.#isListed(line, text, numbers))) {
       if (!this.#continues(line, numbers)) this.#open(undefined, line);
       this.#add(numbers, epoch, true);
       if (this.#block) this.#block.last = line;

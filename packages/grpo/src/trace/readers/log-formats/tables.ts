@@ -1,9 +1,11 @@
 /** Tables with a header, whoever prints or saves them: CSV, Markdown, columns of pandas, the rows of a notebook. */
+import { counted } from '../../../errors/counted.js';
 import { excerpt } from '../../../errors/printable.js';
 import type { Line } from '../lines.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
 import { Collector } from '../rows/collector.js';
+import { commonName } from '../rows/metric-names.js';
 import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
 import { type CollectedLog, merged, type RawEntry } from '../rows/run-collector.js';
@@ -56,6 +58,9 @@ const SPLITS: readonly Omit<Header, 'columns'>[] = [
   { split: spaces, kind: 'table of metrics in columns' },
 ];
 
+/** A step, the run's letter and the first value, with no bar between: `0 A:   0.738`. */
+const OWN_STEP = /^(\d+)(?:\s+([A-Z]):)?\s+(\S+)$/;
+
 /** A table, which may go on after its header was printed again. */
 interface Table {
   header: string;
@@ -68,6 +73,9 @@ export class Tables implements LogFormat {
   /** Rows of a second half. */
   readonly #later: { columns: readonly Column[]; cells: readonly string[]; line: number }[] = [];
   readonly #decimals = new PrintedDecimals();
+  /** Cells of metrics that have a number somewhere, and are none. */
+  #unread = 0;
+  #firstUnread = '';
   #header: Header | undefined;
   /** Whether the file is a table from its first line on: then each line must be a row. */
   #isFile = false;
@@ -101,7 +109,12 @@ export class Tables implements LogFormat {
       [...collectors.values()].flatMap((one) => one.finish()),
     );
     const all = runs.length > 0 ? runs.reduce(together) : new Collector().finish();
-    return all.map((run) => ({ ...run, decimals }));
+    return all.map((run) => withTruncation({ ...run, decimals }));
+  }
+
+  notes(): string[] {
+    if (this.#unread === 0) return [];
+    return [`${counted(this.#unread, 'cell')} of metrics could not be read, such as ${this.#firstUnread}.`];
   }
 
   #open(header: string): void {
@@ -114,7 +127,19 @@ export class Tables implements LogFormat {
   #row({ columns, split }: Header, line: number, text: string): void {
     const all = split(text);
     // A delimiter at the end of a line begins no cell.
-    const cells = all.length > columns.length && all.at(-1) === '' ? all.slice(0, -1) : all;
+    const whole = all.length > columns.length && all.at(-1) === '' ? all.slice(0, -1) : all;
+    const [, step, of = '', first] = (split === bars && OWN_STEP.exec(whole[0]!)) || [];
+    const isMarked = first !== undefined && whole.length === columns.length - 1;
+    const cells = isMarked ? [step!, first, ...whole.slice(1)] : whole;
+    if (
+      isMarked &&
+      this.#take(
+        columns.map((column) => ({ ...column, run: of })),
+        cells,
+        line,
+      )
+    )
+      return;
     // pandas puts its own number before a row.
     const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
     if (own.length === columns.length && this.#takeHalves(columns, own, line)) return;
@@ -150,6 +175,9 @@ export class Tables implements LogFormat {
       const pairs = columns.flatMap(({ name, run }, i): (readonly [string, string])[] => {
         if (cells[i] === '' || (run !== of && !isStep(name))) return [];
         const text = plain(cells[i]!, isStep(name));
+        if (isMetricName(name) && /\d/.test(text) && numberOf(text) === undefined)
+          this.#firstUnread =
+            this.#unread++ === 0 ? `${excerpt(cells[i]!)} (line ${line})` : this.#firstUnread;
         // A step may say that the row is of an evaluation: `20 (val)`.
         const isOther = isStep(name) && /\((val|eval|test)\w*\)/i.test(cells[i]!);
         return [[name, text], ...(isOther ? [['split', 'eval'] as const] : [])];
@@ -188,31 +216,50 @@ function together(before: CollectedLog[], after: CollectedLog[]): CollectedLog[]
   ];
 }
 
+/** A share of clipped tokens that PPO hardly ever has: beside a length it is one of truncated completions. */
+const MOST_CLIPPED = 0.3;
+
+/** Gives verl's name to a bare `clip_ratio` that is the share of truncated completions. */
+function withTruncation(run: CollectedLog): CollectedLog {
+  const all = [...run.names];
+  const bare = all.find((name) => /^clip([_ ]ratio)?$/i.test(name));
+  const has = (common: string) => all.some((name) => commonName(name) === common);
+  if (bare === undefined || !has('completions/mean_length') || has('completions/clipped_ratio')) return run;
+  if (!run.entries.some(({ values }) => values[bare]! > MOST_CLIPPED)) return run;
+  const rename = (name: string) => (name === bare ? 'response_length/clip_ratio' : name);
+  const entries = run.entries.map((entry) => ({
+    ...entry,
+    values: Object.fromEntries(Object.entries(entry.values).map(([name, value]) => [rename(name), value])),
+  }));
+  return { ...run, entries, names: new Set(all.map(rename)) };
+}
+
 /** Marks and remarks around a number: `**7.16** ⚠️`, `~0.03`, `0.8028 (peak)`, `12,501*`. */
 const MARKS = /[*`~≈↑↓]|\uFE0F|\p{Extended_Pictographic}/gu;
 const REMARK = /\s*\([^()]*\)$/;
 /** From one number to another, or between two. */
-const RANGE = /^([-+]?[\d.]+)\s*(→|->|–|-)\s*([-+]?[\d.]+)$/;
+const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-)\s*([-+]?[\d.]+)\s?(%?)$/;
 
 /** The number of a cell, whatever its author wrote around it: `12.5%` as a share, of a range its middle or its end. */
 function plain(cell: string, isPlace: boolean): string {
   if (numberOf(cell) !== undefined) return cell;
-  const bare = cell.replace(MARKS, '').trim();
+  const bare = cell.replace(MARKS, '').replace('−', '-').trim();
   for (const text of [bare, bare.replace(REMARK, ''), bare.replace(/\+$/, '')]) {
     const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
     if (share) return String(numberOf(share[1])! / 100);
     if (numberOf(text) !== undefined) return text;
-    const [, from, way, to] = RANGE.exec(text) ?? [];
+    const [, from, way, to, unit] = RANGE.exec(text) ?? [];
     const [first, last] = [numberOf(from), numberOf(to)];
     if (first === undefined || last === undefined) continue;
-    return String(isPlace || way === '→' || way === '->' ? last : (first + last) / 2);
+    const value = isPlace || way === '→' || way === '->' ? last : (first + last) / 2;
+    return String(unit === '%' ? value / 100 : value);
   }
   return bare;
 }
 
 /** Words that a header has, found quickly. */
 const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#/i;
-const MEASURES = /loss|rew|ret|kl|entropy|score/i;
+const MEASURES = /loss|rew|ret|kl|entropy|score|acc/i;
 
 /** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {

@@ -1,6 +1,6 @@
 /** Finds TRL's name of a metric by the words of a log's name. */
 import { givenName } from './given-names.js';
-import { type CommonName, NAMES, SHARES, SYNONYMS, TELLING } from './name-table.js';
+import { type CommonName, NAMES, REST, SHARES, SYNONYMS, TELLING } from './name-table.js';
 
 const synonymOf = new Map<string, string>(
   Object.entries(SYNONYMS).flatMap(([word, others]) => others.map((other) => [other, word] as const)),
@@ -33,8 +33,22 @@ const byWords = new Map<string, CommonName>([
   ...listed.map(([words, common]) => [keyOf(words), common] as const),
 ]);
 
-/** Whether a number can be the metric's: a count of completions or groups is no share of them. */
-export const canBe = (common: string, value: number): boolean => !SHARES.has(common) || !(value > 1);
+/** What is known of the numbers under a name. */
+export interface Told {
+  largest: number;
+  /** Whether each is a whole number. */
+  whole: boolean;
+}
+
+/** Words that make a number a share, whatever its values. */
+const SHARE = /frac|ratio|rate|share|pct|percent|proportion/i;
+
+/** Whether numbers can be the metric's: a count of completions or groups is no share of them, though it be 1 at each step. */
+export const canBe = (common: string, name: string, { largest, whole }: Told): boolean => {
+  if (!SHARES.has(common)) return true;
+  const isCount = whole && !SHARE.test(name) && (largest !== 0 || REST.has(common));
+  return !(largest > 1) && !isCount;
+};
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =

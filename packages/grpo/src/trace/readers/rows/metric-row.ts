@@ -34,7 +34,12 @@ export const isStep = (name: string): boolean => rankOf(name) >= 0;
 
 /** How sure a name is to be that of the step; below 0 it is none. */
 const rankOf = (name: string) =>
-  name.length > 24 ? -1 : STEP_NAMES.indexOf(name.toLowerCase().replace(' ', '_') as 'step');
+  name.length > 24
+    ? -1
+    : STEP_NAMES.indexOf(name.toLowerCase().replace(' ', '_').replace(PLURAL, '$1') as 'step');
+
+/** `steps`, `Iterations`; `current_steps` is a name as it is, and episodes or updates are counted within a step, too. */
+const PLURAL = /^((?!current)(?:[a-z]+_)?(?:step|iteration))s$/;
 
 /** Objects that only hold the metrics: their name is no part of the metrics' names. */
 const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log']);

@@ -95,7 +95,7 @@ export const NAMES = {
     'informative_groups',
     'effective_groups',
   ],
-  'advantages/mean': ['adv', 'a'],
+  'advantages/mean': ['adv'],
   'advantages/std': ['adv_std'],
   'advantages/max': ['adv_max'],
   'advantages/min': ['adv_min'],
@@ -179,6 +179,12 @@ export const SHARES: ReadonlySet<string> = new Set<CommonName>([
   'clip_ratio/region_mean',
   'clip_ratio/first',
   'frac_reward_zero_std',
+  'groups/mixed_ratio',
+]);
+
+/** Shares of which the rest counts: a zero of theirs says that all is amiss. */
+export const REST: ReadonlySet<string> = new Set<CommonName>([
+  'completions/ended_ratio',
   'groups/mixed_ratio',
 ]);
 

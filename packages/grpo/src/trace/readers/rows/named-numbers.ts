@@ -45,6 +45,10 @@ const HEAD =
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
 const FRACTION = /[[(]\s*(\d+)\/(\d+)\s*[\])]/;
+/** Numbers that do not count as a line's first: those of a date, a time or a place in the code. */
+const LOGGED_AT = /\b\d+[-:/]\d\S*|\S+\.py:\d+/g;
+/** A word behind which a fraction counts what is done within a step: `rollout (1/4)`. */
+const WITHIN_STEP = /\b(?:rollout|sample|completion|generation|prompt|group)s?\W*$/i;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
 const PAIR = new RegExp(
   String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
@@ -89,6 +93,8 @@ const MARK = /^\s*(?::|\[\s*\d+\]|[•*▶-](?=\s))/;
 
 /** A comma between thousands: `kl: 1,568,987.96`. In a list it parts numbers. */
 const THOUSANDS = /,(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*,)(?=\d{3}(?!\d))/g;
+/** `0,0012`: no number between thousands begins so. */
+const DECIMAL_COMMA = /(?<![\d.,])0,\d{2,}(?![\d.,])/;
 /** Quotes around a name, of a dict that lost its brace, and marks of Markdown. */
 const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|["'](?<=[\w/.@-]["'])(?=\s*:)|`|\*\*/g;
 
@@ -101,8 +107,11 @@ const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
-/** A word before the first number that makes a line an evaluation's. */
-const EVALUATION = new RegExp(String.raw`^[^=:|\d]*\b(?:${EVALUATION_WORDS})\b`, 'i');
+/** A word before the first number that makes a line an evaluation's; behind a hyphen or a dot it is a logger's, `math-test`. */
+const EVALUATION = new RegExp(
+  String.raw`^[^=:|\d]*\b(?<!(?<!\b(?:pre|post|mid|full))-|\w\.)(?:${EVALUATION_WORDS})\b`,
+  'i',
+);
 
 /** What a line tells. */
 export function namedLine(text: string): NamedLine {
@@ -113,7 +122,7 @@ export function namedLine(text: string): NamedLine {
 
 function lineOf(text: string): NamedLine {
   const bare = text.replace(RAY, '').replace(TIME, '').replace(PLACE, '');
-  const { head, epoch, rest } = headOf(bare.replace(MARKUP, '').replace(THOUSANDS, ''));
+  const { head, epoch, rest } = headOf(withPoints(bare.replace(MARKUP, '')).replace(THOUSANDS, ''));
   const numbers: NamedNumber[] = [];
   const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
     OF_ONE_NAME,
@@ -145,6 +154,12 @@ function lineOf(text: string): NamedLine {
   return { ...(head && { head }), ...(epoch !== undefined && { epoch }), numbers };
 }
 
+/** A line with decimals behind commas, as some languages have them, gets points: `loss 0,0012`. */
+function withPoints(text: string): string {
+  const isSo = DECIMAL_COMMA.test(text) && !/\d\.\d/.test(text);
+  return isSo ? text.replace(/(?<![\d,])(\d+),(\d+)(?![\d,])/g, '$1.$2') : text;
+}
+
 /** Gives each of several values under one name a name of its own; the last one, or the mean, keeps it. */
 function withoutSeveral(text: string): string {
   const segments = text.replace(COURSE, '|$1_first: $2|$1: $3|').split('|');
@@ -163,16 +178,21 @@ function withoutWhich(segment: string): string {
   });
 }
 
-/** Adds the numbers of a segment in which names and numbers alternate, and nothing else stands. */
+/** Adds the numbers of a segment in which names and numbers alternate; behind two with a metric a remark may stand. */
 function addAll(into: NamedNumber[], segment: string): void {
   const found: RegExpExecArray[] = [];
-  NEXT.lastIndex = 0;
-  while (NEXT.lastIndex < segment.length) {
+  let end = 0;
+  while (end < segment.length) {
+    NEXT.lastIndex = end;
     const next = NEXT.exec(segment);
-    if (!next) return;
+    if (!next) break;
     found.push(next);
+    end = NEXT.lastIndex;
   }
-  if (found.length > 1 && found.some(([, name]) => IN_SENTENCES.test(name!))) return;
+  const remark = segment.slice(end).trim();
+  const isRow = found.length > 1 && found.some(([, name]) => isMetricName(shortName(name!)));
+  if (remark !== '' && !(isRow && SHORT.test(remark))) return;
+  if (found.length > 1 && [...found.map(([, name]) => name!), remark].some(isInSentence)) return;
   for (const [, name, text, unit] of found) add(into, name!, text!, unit);
 }
 
@@ -206,6 +226,9 @@ const SENTENCE = /^(?:(?:info|debug|warning|with|and|has|had|got|at|the|is|to|of
 
 /** Words that mark a sentence, not a row of names and numbers: `reward 3 of 5 samples`. */
 const IN_SENTENCES = /\b(of|in|for|was|were|from|out|after)\b/i;
+const isInSentence = (text: string) => IN_SENTENCES.test(text);
+/** Matches a remark of up to three words: longer ones make a sentence of what stands before them. */
+const SHORT = /^\S+(?:\s+\S+){0,2}$/;
 
 /** Whether a number counts things, as in `batch 128 prompts`, and is not the number of a step, as in `step 64 loss 0.1`. */
 function isCount(unit: string, behind: string): boolean {
@@ -214,13 +237,21 @@ function isCount(unit: string, behind: string): boolean {
   return words !== undefined && !isMetricName(words);
 }
 
+/** The fraction that tells the step: behind a number, `reward 0.5 (16/32)`, it says what that is a share of. */
+function fractionIn(text: string): RegExpExecArray | null {
+  const fraction = FRACTION.exec(text);
+  const before = text.slice(0, fraction?.index).replace(LOGGED_AT, '');
+  return /\d/.test(before) || WITHIN_STEP.test(before) ? null : fraction;
+}
+
 /** The line's place in the run, and the line without it. */
 function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
   const heads: (Head & { rank: number })[] = [];
   const rest = text.replace(
     HEAD,
     (all, words: string, step: string, last: string | undefined, at: number) => {
-      if (isCount(words, text.slice(at + all.length))) return all;
+      if (isCount(words, text.slice(at + all.length)) || (FRACTION.test(all) && WITHIN_STEP.test(words)))
+        return all;
       const rank = UNITS.findIndex(([, pattern]) => pattern.test(words.trim()));
       const lastStep = last === undefined ? {} : { lastStep: Number(last) };
       heads.push({ rank, unit: UNITS[rank]![0], step: Number(step), ...lastStep });
@@ -229,7 +260,7 @@ function headOf(text: string): { head?: Head; epoch?: number; rest: string } {
   );
   const epoch = heads.find(({ unit }) => unit === 'epoch')?.step;
   const surest = heads.sort((a, b) => a.rank - b.rank)[0];
-  const fraction = surest && surest.unit !== 'epoch' ? null : FRACTION.exec(rest);
+  const fraction = surest && surest.unit !== 'epoch' ? null : fractionIn(rest);
   const head = fraction ? { unit: 'step', step: Number(fraction[1]), lastStep: Number(fraction[2]) } : surest;
   const found = { rest: fraction ? rest.replace(fraction[0], '|') : rest };
   return { ...found, ...(head && { head }), ...(epoch !== undefined && { epoch }) };

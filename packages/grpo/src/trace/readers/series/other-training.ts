@@ -32,9 +32,9 @@ export function otherTraining(names: ReadonlySet<string>): string | undefined {
 /** Matches a name that looks like a metric of GRPO. */
 const LIKE_GRPO = /reward|score|advantage|polic|clip_?frac|rollout|(?:^|[^a-z])kl(?:[^a-z]|$)/i;
 
-/** Returns the note for a log in which no metric of GRPO is known by its name. */
-export function withoutSignals(names: ReadonlySet<string>): string {
+/** Returns the note for a run in which no metric of GRPO is known by its name; others in its file may have some. */
+export function withoutSignals(names: ReadonlySet<string>, ofFile = names): string {
   const like = [...names].filter((name) => LIKE_GRPO.test(name));
   const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: say which is the reward with --metric reward=${like[0]}, and name loss, kl, grad_norm, entropy or reward_std so too.`;
-  return otherTraining(names) ?? (like.length > 0 ? unknown : SUPERVISED);
+  return otherTraining(ofFile) ?? (like.length > 0 ? unknown : SUPERVISED);
 }

@@ -1,6 +1,6 @@
 import type { Producer } from '../producers/index.js';
 import { givenName } from '../rows/given-names.js';
-import { canBe, commonName } from '../rows/metric-names.js';
+import { canBe, commonName, type Told } from '../rows/metric-names.js';
 
 /** TRL's name, and a factor where the unit differs. */
 type Target = readonly [name: string, factor: number];
@@ -17,13 +17,18 @@ export interface Renaming {
 export function renamingOf(
   { names = {}, patterns = [] }: Producer,
   entries: readonly { values: Readonly<Record<string, number>> }[],
+  decimals: Readonly<Record<string, number>> = {},
 ): Renaming {
   const counts = new Map<string, number>();
-  const largest = new Map<string, number>();
+  const told = new Map<string, Told>();
   for (const { values } of entries) {
     for (const [name, value] of Object.entries(values)) {
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      if (!(value <= largest.get(name)!)) largest.set(name, value);
+      const known = told.get(name);
+      // A log that prints decimals of a whole number counts nothing by it.
+      const whole = (known?.whole ?? decimals[name] === undefined) && Number.isInteger(value);
+      const largest = known !== undefined && value <= known.largest ? known.largest : value;
+      told.set(name, { largest, whole });
     }
   }
   const byUpdate = namesByUpdate([...counts.keys()]);
@@ -52,7 +57,7 @@ export function renamingOf(
   for (const [name, [target, factor]] of known) {
     const common = Object.hasOwn(names, name) ? undefined : commonName(target);
     if (common === undefined || (common === target && target !== name)) continue;
-    if (common !== name && !canBe(common, largest.get(name)!)) continue;
+    if (common !== name && !canBe(common, name, told.get(name)!)) continue;
     if (targets.has(common)) {
       // A rarer number under TRL's own name is another one.
       if (common === name) known.set(name, [`${name} (rare)`, 1]);
@@ -61,6 +66,16 @@ export function renamingOf(
     targets.add(common);
     known.set(name, [common, factor]);
     if (common !== name) taken.push([name, common]);
+  }
+  const all = [...known].map(([name, [target]]) => [name, target] as const);
+  const right = all.find(([name]) => RIGHT.test(name));
+  if (
+    right &&
+    all.some(([, target]) => OF_GRPO.test(target)) &&
+    !all.some(([, target]) => REWARD.test(target))
+  ) {
+    known.set(right[0], ['reward', 1]);
+    taken.push([right[0], 'reward']);
   }
   const targetOf = (name: string): Target => known.get(name) ?? byProducer(name);
   return {
@@ -76,6 +91,11 @@ export function renamingOf(
     taken,
   };
 }
+
+/** Matches a share of right answers: beside metrics of GRPO, and without another reward, it is the reward. */
+const RIGHT = /^(acc|accuracy|pass@?1|correct)$/i;
+const OF_GRPO = /^(advantages\/|completions\/|reward_std$|kl$|policy_loss$|frac_reward_zero_std$)/;
+const REWARD = /^rewards?($|\/(?!correct\/))/;
 
 /** A number of an update within a step: `policy/u0/ratio_mean`, `clip_frac_update_3`. */
 const UPDATE = /(?:^|(?<=[/_]))(?:u|upd|update|inner|inner_epoch)_?(\d+)(?:[/_]|$)/;

@@ -29,7 +29,7 @@ export interface SeriesReading {
 /** Renames the metrics, and finds out how they are to be read. */
 export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesReading {
   const producer = hints.producer ?? producerOf(collected.names);
-  const renaming = renamingOf(producer, collected.entries);
+  const renaming = renamingOf(producer, collected.entries, collected.decimals);
   // The settings tell how far apart entries without a step are.
   const apart = collected.counted ? hints.meaning?.stepsPerEntry : undefined;
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
@@ -70,7 +70,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     isGrpo,
     notes: isGrpo
       ? [...takenNote(renaming), ...notesOf(collected, series)]
-      : [hints.isGrpo === false ? SUPERVISED : withoutSignals(hints.names ?? collected.names)],
+      : [hints.isGrpo === false ? SUPERVISED : withoutSignals(collected.names, hints.names)],
   };
 }
 
