@@ -344,14 +344,16 @@ describe('lines of names and numbers', () => {
   });
 
   it.each([
-    ['dead_groups', 'frac_reward_zero_std', undefined],
-    ['mixed_groups', 'frac_reward_zero_std', undefined],
-    ['truncated', 'completions/clipped_ratio', undefined],
-    ['clip', 'clip_ratio/region_mean', undefined],
-    ['clip_frac', 'clip_ratio/region_mean', 1],
-  ])('are counts where they are 1 at each step: %s', async (name, share, value) => {
-    const rows = [1, 2].map((step) => ({ step, reward: 0.5, [name]: 1 }));
-    expect(column(await readText('a.jsonl', lines(rows)), share)).toEqual([value, value]);
+    ['dead_groups', 'frac_reward_zero_std', [1, 1], undefined],
+    ['mixed_groups', 'frac_reward_zero_std', [1, 1], undefined],
+    ['truncated', 'completions/clipped_ratio', [1, 0], undefined],
+    ['truncated', 'completions/clipped_ratio', [1, 1], [1, 1]],
+    ['clip', 'clip_ratio/region_mean', [0, 1], undefined],
+    ['clip_frac', 'clip_ratio/region_mean', [0, 1], [0, 1]],
+  ])('are counts where they are 1 at most: %s', async (name, share, values, shares) => {
+    const rows = values.map((value, i) => ({ step: i + 1, reward: 0.5, [name]: value }));
+    const none = [undefined, undefined];
+    expect(column(await readText('a.jsonl', lines(rows)), share)).toEqual(shares ?? none);
     const printed = rows.map(({ step }) => `step ${step} reward 0.50 trunc 1.00\n`).join('');
     expect(column(await readText('a.log', printed), 'completions/clipped_ratio')).toEqual([1, 1]);
   });

@@ -35,6 +35,7 @@ const byWords = new Map<string, CommonName>([
 
 /** What is known of the numbers under a name. */
 export interface Told {
+  least: number;
   largest: number;
   /** Whether each is a whole number. */
   whole: boolean;
@@ -43,10 +44,14 @@ export interface Told {
 /** Words that make a number a share, whatever its values. */
 const SHARE = /frac|ratio|rate|share|pct|percent|proportion/i;
 
-/** Whether numbers can be the metric's: a count of completions or groups is no share of them, though it be 1 at each step. */
-export const canBe = (common: string, name: string, { largest, whole }: Told): boolean => {
+/**
+ * Whether numbers can be the metric's: a count of completions or groups is no share of them. One that is 0 and 1 by turns counts
+ * few things; one that is always 1 is a share of all, unless it is of groups.
+ */
+export const canBe = (common: string, name: string, { least, largest, whole }: Told): boolean => {
   if (!SHARES.has(common)) return true;
-  const isCount = whole && !SHARE.test(name) && (largest !== 0 || REST.has(common));
+  const isOfGroups = /group/i.test(name) && (largest !== 0 || REST.has(common));
+  const isCount = whole && !SHARE.test(name) && (least !== largest || isOfGroups);
   return !(largest > 1) && !isCount;
 };
 

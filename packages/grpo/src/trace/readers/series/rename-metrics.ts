@@ -27,8 +27,9 @@ export function renamingOf(
       const known = told.get(name);
       // A log that prints decimals of a whole number counts nothing by it.
       const whole = (known?.whole ?? decimals[name] === undefined) && Number.isInteger(value);
+      const least = known !== undefined && value >= known.least ? known.least : value;
       const largest = known !== undefined && value <= known.largest ? known.largest : value;
-      told.set(name, { largest, whole });
+      told.set(name, { least, largest, whole });
     }
   }
   const byUpdate = namesByUpdate([...counts.keys()]);
