@@ -37,6 +37,24 @@ testLogCheck('B30.expected', [
 
 testLogCheck('B30.few', [
   {
+    name: 'all from an entry on, with the reward gone',
+    metrics: { reward: [0.03, 0.01, 0.03, 0, 0], frac_reward_zero_std: [0, 0.1, 0, 1, 1] },
+    verdict: 'warn',
+    evidence: { step: 4 },
+    measured: { from: 0, to: 1 },
+  },
+  {
+    name: 'most from an entry on, as the reward rises',
+    metrics: { reward: [0.4, 0.5, 0.8, 0.9], frac_reward_zero_std: [0.1, 0.1, 0.8, 0.8] },
+    verdict: 'inform',
+    measured: { step: 3 },
+  },
+  {
+    name: 'all in the last entry alone',
+    metrics: { reward: [0.4, 0.5, 0.4, 0], frac_reward_zero_std: [0.1, 0.1, 0.1, 1] },
+    verdict: 'pass',
+  },
+  {
     name: 'one entry, in which single rewards differ between prompts',
     metrics: { frac_reward_zero_std: [1], reward: [3], reward_std: [0], 'rewards/a/std': [5.1] },
     verdict: 'inform',

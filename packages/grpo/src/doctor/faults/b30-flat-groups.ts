@@ -1,6 +1,7 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import type { Declared } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
+import { largeBreak } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS, FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
@@ -14,11 +15,18 @@ const ENOUGH = 5;
 const FEW_STEPS = 20;
 /** Height of the reward from which little is left to learn. */
 const NEARLY = 0.9;
+/** Height of the reward at which few groups can be all right. */
+const LOW = 1 / 3;
 /** Share of flat groups that is worth a word, and that from which half of the work is lost. */
 const SOME = 0.25;
 const MUCH = 0.5;
 /** Share that leaves no signal. */
 const ALL = 0.999;
+
+/** Groups without a signal in a short log, and where they came to be most. */
+type Few = { steps: number; share: number; apart: boolean } & Partial<
+  Record<'from' | 'to' | 'step' | 'start' | 'end', number>
+>;
 
 export const b30: Fault = {
   code: 'B30',
@@ -129,7 +137,7 @@ export const b30: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards. It only informs`,
+      threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards; it warns where they rise to that for good, by half of all, and the reward ends in its lower third`,
       sources: ['huggingface/trl#3857', 'modelscope/ms-swift#4570', 'modelscope/ms-swift#4547'],
       why: 'Three reports of a loss and a gradient of 0. A log has the deviation of single rewards over all completions, of the total within groups: the one is above 0 where the other is 0.',
       remedy:
@@ -138,7 +146,7 @@ export const b30: Fault = {
       settles: 'The completions of one group with their rewards.',
       proofs: [],
       needs: ['reward'],
-      test(log): Outcome<{ steps: number; share: number; apart: boolean }> {
+      test(log): Outcome<Few> {
         if (!isCompared(log.declared)) return notApplicable(COMPARED);
         const { steps } = log.course;
         if (steps >= FEW_STEPS) return notApplicable(`fewer than ${FEW_STEPS} steps`);
@@ -152,12 +160,27 @@ export const b30: Fault = {
             deviations.some((name) => values[name]! > 0),
         );
         const measured = { steps, share, apart };
+        const broken = largeBreak(log.course, 'flat');
+        if (broken?.isShown && broken.to > broken.from && broken.to >= MUCH) {
+          const { from, to, step } = broken;
+          const reward = log.course.of('reward');
+          const gone = {
+            ...measured,
+            from,
+            to,
+            step,
+            ...(reward && { start: reward.start, end: reward.end }),
+          };
+          const evidence = [{ step, text: 'frac_reward_zero_std', values: { value: to } }];
+          // A high reward may be one of groups that are all right.
+          return log.course.height < LOW ? warn(gone, evidence) : inform(gone, evidence);
+        }
         // B20.log judges runs that never have a signal.
         const isAll = shares.length >= FLAT_ENTRIES && share >= ALL;
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'}): their advantages are 0, so they teach nothing; what gradient there is comes from ${m.share < 1 ? 'the others, or from ' : ''}the KL.${
+        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''
