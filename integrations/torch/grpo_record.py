@@ -102,14 +102,16 @@ class step:
         """
         One row for each completion: ids [B, T] as they were sampled, the end token included.
 
-        prompt: index of the prompt of each, [B]; in blocks of equal size when not given. texts: as the reward functions got
+        prompt: index of the prompt of each, [B]; in blocks of equal size when not given, which takes prompts() before. texts: as the reward functions got
         them. sampled_texts: what the ids stand for; the tokenizer decodes them when not given. finish: "stop" or "length" of each. logprobs: of the sampler, [B, T], under softmax(logits / temperature);
         drawn_logprobs: under what truncation and penalties left of it.
         """
         self._mask = torch.as_tensor(mask).detach().cpu().bool()
         own = self._rows("completions", ids, self._mask)
         if prompt is None:
-            count = len(self._arrays.get("prompts.lengths", ())) or 1
+            count = len(self._arrays.get("prompts.lengths", ()))
+            if count == 0:
+                raise RecordError("which completions share a prompt is not known: call prompts() before, or give prompt=")
             if len(own) % count:
                 raise RecordError(f"{len(own)} completions are no equal groups of {count} prompts: give prompt=")
             prompt = [row * count // len(own) for row in range(len(own))]

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { dtypeSize } from '@grpo/torch';
 import { freeBytes } from '../errors/free-bytes.js';
@@ -65,6 +65,13 @@ export class PublishedWeights {
     makeFolder(this.#folder);
     saveModel(this.model, this.#folder);
   }
+}
+
+/** Deletes what a process of the run that was killed in a hand-over left behind. The run's lock keeps other processes away. */
+export function sweepWeights({ folder = MEMORY, runFolder, prefix }: HandOver): void {
+  for (const root of [folder, runFolder].filter((path) => existsSync(path)))
+    for (const name of readdirSync(root))
+      if (name.startsWith(prefix)) rmSync(join(root, name), { recursive: true, force: true });
 }
 
 /** Memory where all servers see it and it has twice the room; the run's folder elsewhere. */

@@ -10,7 +10,7 @@ import type { GroupRequest, sample } from '../rollout/index.js';
 import type { ServerRecord } from '../trace/index.js';
 import { Inspection } from './inspection.js';
 import { keyIn } from './json-server.js';
-import { type HandOver, PublishedWeights } from './published-weights.js';
+import { type HandOver, PublishedWeights, sweepWeights } from './published-weights.js';
 import { ServerPool } from './server-pool.js';
 
 /** The run that samples. */
@@ -45,6 +45,7 @@ export class RemoteSampler implements AsyncDisposable {
       prefix: `${runName(config.output)}-`,
       session: randomBytes(2).toString('hex'),
     };
+    sweepWeights(this.#place);
   }
 
   /** The servers that were looked at, for the record of a step. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AdamW, type DType, type Tensor, tidy, zeros } from '@grpo/torch';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -8,7 +8,6 @@ import { writeSafetensors } from '../formats/safetensors.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel, type Model } from '../models/index.js';
 import {
-  dropCheckpointsAfter,
   latestCheckpoint,
   OPTIMIZER,
   readTrainerState,
@@ -153,9 +152,6 @@ describe('the folder of checkpoints', () => {
     expect(names(root)).toEqual(['step-2', 'step-4', 'step-6-error']);
     save(8, 2);
     expect(names(root)).toEqual(['step-4', 'step-8']);
-    saveAfterError(9, 1);
-    dropCheckpointsAfter(root, 8);
-    expect(names(root)).toEqual(['step-4', 'step-8']);
   });
 
   it('replaces a checkpoint of the same step', async () => {
@@ -190,16 +186,6 @@ describe('the folder of checkpoints', () => {
       'cannot write',
     );
     expect(names(root)).toEqual(['step-1']);
-  });
-
-  it('drops later checkpoints when steps are done again', async () => {
-    const { root, save } = await folder();
-    for (const step of [1, 2, 3]) save(step, 5);
-    mkdirSync(join(root, '.tmp-123-0123456789ab', 'trainer'), { recursive: true });
-    dropCheckpointsAfter(root, 2);
-    expect(names(root)).toEqual(['step-1', 'step-2']);
-    dropCheckpointsAfter(join(root, 'nowhere'), 2);
-    expect(existsSync(join(root, 'nowhere'))).toBe(false);
   });
 
   it('is a model folder like any other, wherever it was moved', async () => {

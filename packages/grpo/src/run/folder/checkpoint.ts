@@ -114,13 +114,6 @@ export function latestCheckpoint(root: string): CheckpointFolder | undefined {
   return checkpointsIn(root)[0];
 }
 
-/** Deletes the checkpoints of later steps, those of a course that is run again from `step`, and half-written ones. */
-export function dropCheckpointsAfter(root: string, step: number): void {
-  const later = checkpointsIn(root).filter((checkpoint) => checkpoint.step > step);
-  for (const { dir } of later) setAside(root, dir);
-  sweepTemporary(root);
-}
-
 /**
  * Copies the checkpoint's tensors into the optimizer, which must be one of the same parameters.
  *

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ConfigRecord, recordLayer } from '../../config/index.js';
@@ -20,8 +28,8 @@ const rows = (path: string, name: string) =>
     .map((line) => JSON.parse(line) as { step: number });
 const steps = (path: string, name: string) => rows(path, name).map(({ step }) => step);
 
-/** A run that was killed after step 4 and in the middle of a row. */
-function killedRun(): string {
+/** A run that was killed after step 4 and in the middle of a row, with the checkpoint of a step. */
+function killedRun(saved = 4): string {
   const path = join(tempFolder(), 'runs/one');
   const run = RunFolder.create(path, record);
   run.evaluation({ step: 0, accuracy: 0.1 });
@@ -31,7 +39,8 @@ function killedRun(): string {
     run.completions([0, 1].map((index) => ({ step, index, text: 'x'.repeat(40_000) })));
   }
   run.evaluation({ step: 4, accuracy: 0.2 });
-  for (const step of [2, 4]) mkdirSync(join(run.checkpoints, `step-${step}`), { recursive: true });
+  for (const name of [`step-${saved}`, '.tmp-123-0123456789ab'])
+    mkdirSync(join(run.checkpoints, saved > 0 ? name : ''), { recursive: true });
   run.close();
   appendFileSync(join(path, 'metrics.jsonl'), '{"step":5,"lo');
   writeFileSync(join(path, '.tmp-123-0123456789ab'), 'half a config.json');
@@ -82,7 +91,7 @@ describe('RunFolder', () => {
   });
 
   it('resumes without gap and without duplicate', async () => {
-    const path = killedRun();
+    const path = killedRun(2);
     const kept = rows(path, 'completions.jsonl').slice(0, 4);
     const run = await RunFolder.resume(path, 2, { ...record, seed: 4 });
     expect(run.previous).toEqual(record);
@@ -106,10 +115,16 @@ describe('RunFolder', () => {
     ]);
   });
 
-  it('resumes at the last step, and before the first', async () => {
+  it('resumes at the last step, and not where a newer checkpoint has come in between', async () => {
     const path = killedRun();
+    await expect(RunFolder.resume(path, 2, record)).rejects.toThrow('a checkpoint of step 4, which is newer');
+    expect(readdirSync(join(path, 'checkpoints'))).toContain('step-4');
     (await RunFolder.resume(path, 4, record)).close();
     expect(steps(path, 'metrics.jsonl')).toEqual([1, 2, 3, 4]);
+  });
+
+  it('resumes before the first step where it is told to', async () => {
+    const path = killedRun(0);
     await expect(RunFolder.resume(path, 0, record)).rejects.toThrow('the rows of its 4 steps would be lost');
     (await RunFolder.resume(path, 0, record, true)).close();
     for (const name of ['metrics.jsonl', 'completions.jsonl', 'timings.jsonl'])
@@ -125,6 +140,7 @@ describe('RunFolder', () => {
     const whole = await RunFolder.resume(path, 4, record);
     expect([whole.isEvaluated(4), steps(path, 'eval-completions.jsonl')]).toEqual([true, [0, 2, 4, 4]]);
     whole.close();
+    rmSync(join(path, 'checkpoints'), { recursive: true });
     const cut = await RunFolder.resume(path, 2, record);
     expect([cut.isEvaluated(2), steps(path, 'eval-completions.jsonl')]).toEqual([false, [0]]);
     cut.evaluation({ step: 2 });
@@ -137,7 +153,7 @@ describe('RunFolder', () => {
     await expect(RunFolder.resume(path, 1, record)).rejects.toThrow(
       /cannot read .*config\.json: there is no such file/,
     );
-    const run = killedRun();
+    const run = killedRun(2);
     writeFileSync(join(run, 'metrics.jsonl'), '{"step":1}\n{"steps":2}\n');
     await expect(RunFolder.resume(run, 2, record)).rejects.toThrow(
       /metrics\.jsonl:2: a row must have the number of its step/,

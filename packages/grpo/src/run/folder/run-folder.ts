@@ -11,7 +11,7 @@ import { readJsonLines, type StepRow } from '../../formats/jsonl.js';
 import { JsonLinesWriter } from '../../formats/jsonl-writer.js';
 import { makeFolder } from '../../formats/make-folder.js';
 import { CURSORS } from '../../sinks/cursor.js';
-import { dropCheckpointsAfter } from './checkpoint.js';
+import { latestCheckpoint } from './checkpoint.js';
 import { RunLock } from './run-lock.js';
 
 const CONFIG = 'config.json';
@@ -79,11 +79,12 @@ export class RunFolder implements Disposable {
   }
 
   /**
-   * Goes on with a run from a step, with the settings of `record`: rows and checkpoints of later steps are dropped,
-   * since these steps are done again, and so is what a killed run left half-written.
+   * Goes on with a run from its newest checkpoint, with the settings of `record`: rows of later steps are dropped, since
+   * these steps are done again, and so is what a killed run left half-written.
    *
+   * @param step - that of the checkpoint, 0 without one
    * @param mayRestart - whether to do all steps again, from the first on
-   * @throws UserError when there is no run, or all of its steps would be done again; FormatError for a row that cannot
+   * @throws UserError when there is no run, or a newer checkpoint, or all of its steps would be done again; FormatError for a row that cannot
    * be read, FileError
    */
   static async resume(
@@ -96,6 +97,16 @@ export class RunFolder implements Disposable {
     const { ownStages } = previous;
     const folder = new RunFolder(path, { ...record, ...(ownStages && { ownStages }) }, () => {}, previous);
     try {
+      // Another process may have ended the run between the choice of its checkpoint and the lock.
+      const newest = latestCheckpoint(folder.checkpoints)?.step ?? 0;
+      if (newest > step) {
+        throw new UserError(
+          `the run in ${path} has a checkpoint of step ${newest}, which is newer than ${step}`,
+          {
+            hint: 'Another process saved it just now. Resume again.',
+          },
+        );
+      }
       const done = (await lastRowOf(join(path, 'metrics.jsonl')))?.step;
       if (step === 0 && done !== undefined && !mayRestart) {
         throw new UserError(
@@ -108,7 +119,7 @@ export class RunFolder implements Disposable {
       // Completions of an evaluation that was cut short.
       if (!folder.isEvaluated(step)) await dropRowsAfter(join(path, 'eval-completions.jsonl'), step - 1);
       folder.flush();
-      dropCheckpointsAfter(folder.checkpoints, step);
+      sweepTemporary(folder.checkpoints);
       folder.#dropRecordsAfter(step);
       writeRecord(path, folder.record);
       return folder;
