@@ -1,11 +1,13 @@
 /** What a diagnosis comes to, as one word. */
-import { counted } from '../errors/counted.js';
 import { FEWEST } from './course/movements.js';
-import { BEYOND_NOISE, ENOUGH_STEPS } from './course/run-course.js';
+import { BEYOND_NOISE, ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
 
 export const VERDICTS = ['sick', 'nothing found', 'too little to judge', 'not judged'] as const;
+
+/** Fewest entries in which a rise of the reward is one that lasts. */
+const FEWEST_RISING = 16;
 
 /**
  * `too little to judge`: nothing was found, in a log of few steps whose reward does not visibly rise. Step records are judged
@@ -17,16 +19,19 @@ export function verdictOf({ findings, judgements, course, records }: Diagnosis):
   if (judgements.every(({ judged }) => judged === 0))
     return course?.steps ? 'too little to judge' : 'not judged';
   if (findings.some(({ severity }) => severity !== 'inform')) return 'sick';
-  if (records > 0 || !course || course.isLong || course.gain) return 'nothing found';
+  if (records > 0 || !course || course.isLong) return 'nothing found';
+  if (course.gain && course.of('reward')!.points.length >= FEWEST_RISING) return 'nothing found';
   return 'too little to judge';
 }
 
 /** Why a log is too little, and what it could have shown. */
 export function littleOf({ course }: Diagnosis): string {
   const reward = course?.of('reward');
-  if (course?.steps === 0)
+  if (!course || course.steps === 0)
     return 'Too little to judge: no column of this log is known as a reward, so whether the run learns cannot be told.';
-  const few = say`Too little to judge: ${counted(course?.steps ?? 0, 'step')} with a reward, of ${ENOUGH_STEPS} that it takes to tell a run that learns from one that does not.`;
+  const entries = course.pointsOf(METRICS.reward.name).length;
+  const told = course.steps > entries ? say`, which tell of ${course.steps} steps` : '';
+  const few = say`Too little to judge: ${entries} ${entries === 1 ? 'entry' : 'entries'} with a reward${told}; it takes ${ENOUGH_STEPS} steps to tell a run that learns from one that does not.`;
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;
@@ -34,6 +39,6 @@ export function littleOf({ course }: Diagnosis): string {
     return say`${few} The reward went from ${reward.start} to ${reward.end}; so few entries do not tell its noise.`;
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   if (Math.abs(reward.end - reward.start) >= visible)
-    return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise: so few steps do not tell whether that stays.`;
+    return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise; so few steps do not tell whether it stays there.`;
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }

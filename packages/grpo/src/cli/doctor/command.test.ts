@@ -187,7 +187,7 @@ describe('the exit code', () => {
   it('is 4 where there is too little to judge, which is said', async () => {
     const { out, code } = await doctor({ 'm.jsonl': log(20, noise) }, 'm.jsonl').ended;
     expect(code).toBe(4);
-    expect(out).toMatch(/Too little to judge: 20 steps with a reward.*only a change of 0\.\d+ or more/s);
+    expect(out).toMatch(/Too little to judge: 20 entries with a reward.*only a change of 0\.\d+ or more/s);
     const same = Array.from({ length: 20 }, (_, i) => ({ step: i + 1, reward: 0, loss: (i % 2) - 0.5 }));
     const constant = await doctor({ 'm.jsonl': lines(same) }, 'm.jsonl').ended;
     expect(constant.out).toMatch(
@@ -200,7 +200,7 @@ describe('the exit code', () => {
     const falls = log(8, (i) => ({ reward: (i < 4 ? 0.25 : 0.1) + 0.01 * (i % 2), reward_std: 0.4 }));
     const { out, code } = await doctor({ 'm.jsonl': falls }, 'm.jsonl').ended;
     expect(code).toBe(4);
-    expect(out).toMatch(/from\s+0\.25\s+to\s+0\.11,\s+by\s+more\s+than\s+its\s+noise/);
+    expect(out).toMatch(/from\s+0\.255\s+to\s+0\.105,\s+by\s+more\s+than\s+its\s+noise/);
   });
 
   it('is 0 for as much noise in a long run, and for a short one that visibly learns', async () => {

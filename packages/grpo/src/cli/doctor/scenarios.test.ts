@@ -102,7 +102,9 @@ describe('a trainer of two tasks with a table and a console', () => {
       /KL of step 1 is 0\.76\d nats per token.*Either the reference is not the model that training started from/,
     );
     expect(told).toEqual(['B09.log']);
-    expect(says('B09.log')).toMatch(/^20 % of the completions are truncated at the length limit in the median of \d+ entries\.$/);
+    expect(says('B09.log')).toMatch(
+      /^20 % of the completions are truncated at the length limit in the median of \d+ entries\.$/,
+    );
   });
 
   it('leads with it on the console too', async () => {

@@ -109,6 +109,14 @@ describe('rows of a short log', () => {
   });
 });
 
+it('one entry at either end of a short run is no level', () => {
+  const { start, end, shift } = new MetricCourse(
+    points([0.06, 0.19, 0.4, 0.4, 0.9, 0.9, 0.1, 0.06, 0.06, 0.8]),
+  );
+  expect([start, end]).toEqual([expect.closeTo(0.125), expect.closeTo(0.43)]);
+  expect(shift.beyond).toBeLessThan(3);
+});
+
 describe('breakOf', () => {
   it('splits a short log where its sides lie farthest apart', () => {
     const found = breakOf(new MetricCourse(points([4, 0.03, 0.026, 0.037]), 1e-4))!;

@@ -123,7 +123,9 @@ export class MetricCourse {
   }
 
   get #eighth(): number {
-    return Math.max(1, this.#scaled.length >> 3);
+    // An entry alone may be all noise.
+    const fewest = this.#scaled.length >= 8 ? 2 : 1;
+    return Math.max(fewest, this.#scaled.length >> 3);
   }
 
   #shift(before: Pick<Segment, 'from' | 'to'>): Shift {

@@ -106,6 +106,7 @@ export class RunCourse {
    */
   get #bounds(): number[] {
     const values = this.#rewards;
+    if (values.length < MIN_ENTRIES) return [];
     if (this.equalRewards) return this.equalRewards === 'signal' ? [] : [values[0]!];
     if (values.every(Number.isInteger)) return [];
     return [Math.min(...values), Math.max(...values)].filter(

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { testLogCheck, times } from '../planted.test.helper.js';
 
 testLogCheck('B58.log', [
@@ -99,6 +100,12 @@ testLogCheck('B58.lost', [
     verdict: 'warn',
     evidence: { step: 5, values: { value: 0.378 } },
     measured: { from: 0.71 },
+  },
+  {
+    name: 'an eighth less for good, where the noise is known',
+    metrics: { eval_reward: [0.75, 0.758, 0.758, 0.75, 0.758, 0.762, 0.758, 0.76, 0.66, 0.655] },
+    verdict: 'warn',
+    measured: { to: expect.closeTo(0.6575) },
   },
   { name: 'back where it began', metrics: { eval_reward: [0.3, 0.5, 0.7, 0.8, 0.4] }, verdict: 'pass' },
   { name: 'lower by a tenth', metrics: { eval_reward: [0.7, 0.71, 0.69, 0.7, 0.6] }, verdict: 'pass' },

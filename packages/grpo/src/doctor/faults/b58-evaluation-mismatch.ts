@@ -2,6 +2,7 @@ import { mean, moments, withoutNaN } from '../../maths/moments.js';
 import { falls, slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { lossOf, MOST } from '../course/break.js';
+import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart, rewardNames } from '../log-view.js';
 import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -12,6 +13,8 @@ const [LEAST_SHARE, EARNED] = [0.4, 0.1];
 
 /** Share of its best that an evaluation lost for good. */
 const LOST = 1 / 3;
+/** Share of it that is worth a word where the noise is known. */
+const LEAST = 0.1;
 
 export const b58: Fault = {
   code: 'B58',
@@ -101,7 +104,7 @@ export const b58: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 3,
-      threshold: `reported when the last of 5 to 15 evaluations lost ${percent(LOST)} of the best, and lie apart from all before them (Dixon, p < 0.005)`,
+      threshold: `reported when the last of 5 to ${MOST} evaluations lost ${percent(LOST)} of the best, and lie apart from all before them (Dixon, p < 0.005); or the last eighth of 8 or more ${percent(LEAST)} of the best level that lasted, by ${BEYOND_NOISE} standard errors`,
       sources: [],
       why: 'Seen in runs whose evaluation went from 0.71 to 0.38 and from 0.99 to 0.54 while nobody looked.',
       remedy:
@@ -111,15 +114,18 @@ export const b58: Fault = {
       proofs: [],
       needs: ['eval_reward'],
       test(log) {
-        const points = log.course.pointsOf('eval_reward');
+        const evaluation = log.course.of('evaluation');
+        if (!evaluation || evaluation.points.length < 5) return notApplicable('5 evaluations');
+        const { points, fall } = evaluation;
         const loss = lossOf(points, LOST);
-        if (points.length < 5 || points.length > MOST) return notApplicable('5 to 15 evaluations');
-        if (!loss?.isSure) return pass({ evaluations: points.length });
-        const { from, to, step } = loss;
+        const isLower =
+          points.length >= 8 && fall.beyond >= BEYOND_NOISE && fall.to < (1 - LEAST) * fall.from;
+        if (!loss?.isSure && !isLower) return pass({ evaluations: points.length });
+        const { from, to, step } = loss?.isSure ? loss : fall;
         return warn({ from, to, step }, [{ step, text: 'eval_reward', values: { value: to } }]);
       },
       says: (m) =>
-        say`The evaluation fell from ${m.from} at its best to ${m.to} at step ${m.step}, far below all evaluations before.`,
+        say`The evaluation fell from ${m.from} at its best to ${m.to} at step ${m.step}, and stayed there.`,
     }),
     logCheck({
       code: 'B58.still',

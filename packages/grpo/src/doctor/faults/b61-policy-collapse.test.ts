@@ -85,6 +85,20 @@ testLogCheck('B61.reward', [
     measured: { step: 4, moved: 'Moved before it: entropy (step 2).' },
   },
   {
+    name: 'a third less in eleven entries, after the gradient grew hundredfold',
+    metrics: {
+      reward: [0.79, 0.83, 0.72, 0.75, 0.69, 0.68, 0.52, 0.54, 0.57, 0.6, 0.53],
+      grad_norm: [4.6, 16, 52, 125, 207, 173, 473, 378, 480, 400, 272],
+    },
+    verdict: 'warn',
+    measured: { step: 7, moved: 'Moved before it: gradient norm (step 3).' },
+  },
+  {
+    name: 'the same without it',
+    metrics: { reward: [0.79, 0.83, 0.72, 0.75, 0.69, 0.68, 0.52, 0.54, 0.57, 0.6, 0.53] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'the same after which the entropy broke',
     metrics: { reward: [0.6, 0.2, 0.15, 0.1], entropy: [0.5, 0.5, 0.5, 4] },
     verdict: 'not applicable',

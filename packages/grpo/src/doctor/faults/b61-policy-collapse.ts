@@ -17,6 +17,9 @@ const GROWN = 4;
 /** Answers of a fifth or five times the length are other answers. */
 const TIMES = 5;
 
+/** Share of the reward at the start that is lost where the policy breaks beside it. */
+const FALLEN = 0.2;
+
 /** The length before and after, the step at which it had changed by half, and the reward beside it. */
 type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
 
@@ -38,7 +41,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or truncation, length, entropy or gradient broke before or with them; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or lost ${percent(FALLEN)} of the first two of 8 or more, beyond noise, and truncation, length, entropy or gradient broke before or with them; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
       sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
       why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
       remedy:
@@ -187,11 +190,13 @@ const noiseAfter = (start: number) => Math.min(NOISE, Math.max(1, GROWN * start)
 
 /** The fall of the reward in a short log: far beyond all values before it, or beside another break of the policy. */
 function shortLoss(log: LogView): Outcome<Fall> {
-  const loss = lossOf(log.course.pointsOf('reward'), LOST);
+  const { shift, points } = log.course.of('reward')!;
+  const isFallen = points.length >= 8 && shift.to < (1 - FALLEN) * shift.from && shift.beyond >= BEYOND_NOISE;
+  const loss = lossOf(points, LOST) ?? (isFallen ? { ...shift, isSure: false } : undefined);
   if (!loss) return notApplicable(`${FEWEST} entries`);
   const { from, to, step, isSure } = loss;
   const isBroken = (['entropy', 'length', 'cut', 'gradient'] as const).some((one) => {
-    const broken = largeBreak(log.course, one);
+    const broken = largeBreak(log.course, one) ?? movementOf(log.course, one);
     // Where all completions earn nothing, the gradient falls by itself.
     return broken && broken.step <= step && (one !== 'gradient' || broken.to > broken.from);
   });

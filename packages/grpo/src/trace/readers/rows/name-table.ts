@@ -167,7 +167,7 @@ export const SYNONYMS = {
   grad_norm: ['gradnorm', 'gnorm'],
   clip_frac: ['clipfrac', 'clipfraction'],
   trunc: ['truncated', 'truncation'],
-  ended: ['terminated', 'finish'],
+  ended: ['terminated'],
   logprob: ['logprobs', 'logp', 'logps'],
   first: ['1st'],
 } as const satisfies Record<string, readonly string[]>;
