@@ -41,9 +41,10 @@ Without one the records make a log, of rewards, lengths, entropy, gradient norm 
 
 A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its
 changes, held to its noise. Of fewer than eight entries no noise is known: they are judged by what is exactly 0 or one value
-throughout and by sizes that no healthy run has, and the report shows which value lies beyond both ends. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
+throughout, by sizes that no healthy run has, and, as those of up to 15, by changes that no noise of an entry makes: between values
+that all lie apart, or in equal order. The report shows which value lies beyond both ends. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
 fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
-fewer than 100 steps in which nothing was found and the reward does not visibly rise.
+fewer than 100 steps in which nothing was found and the reward does not visibly rise over 16 entries.
 
 Checks call metrics as TRL does; the report says which column it took for which, and which no check reads. A column under
 another name is told with \`--metric NAME=COLUMN\`, as often as needed: \`--metric reward=score --metric eval_reward=exam\`.
