@@ -641,11 +641,61 @@ describe('tables', () => {
       '   step  training_loss  mean_reward\n0    10            0.1          0.5\n1    20            0.2          0.6\n',
     ],
     ['of commas after other lines', 'saved\nstep,loss,mean_reward\n10,0.1,0.5\n20,0.2,60%\n'],
+    [
+      'of lines of a box',
+      ' Step │ Training Loss │ mean_reward │ Note\n──────┼──────────┼─────────┼──────\n 10 │ 0.1 │ 0.5 │ 2 of 3 work\n 20 │ ★ 0.2 ★ │ 0.6 │ PEAK\n',
+    ],
+    [
+      'of spans of steps',
+      '| Window | loss | mean_reward | reward mean (s) |\n|---|---|---|---|\n| 1–10 | 0.1 | 0.5 | 90 |\n| 11~20 | 0.2 | 0.6 | 80 |\n',
+    ],
+    [
+      'of columns that a line above them names',
+      'Per step (step / loss / reward):\n```\n 10  0.1  0.5\n 20  0.2  0.6   <- a lone spike\n```\n',
+    ],
+    [
+      'of several values in a cell',
+      '| step | loss / mean_reward |\n|---|---|\n| 10 | 0.1 / 0.5 |\n| 20 | **0.2 / 0.6** |\n',
+    ],
   ])('%s are read', async (_, text) => {
     const reading = await readText('t.txt', text);
     expect(steps(reading)).toEqual([10, 20]);
     expect(column(reading, 'loss')).toEqual([0.1, 0.2]);
     expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+  });
+});
+
+describe('tables with a metric in each row', () => {
+  it.each([
+    ['numbers', '| metric | 0 | 10 | 100 |'],
+    ['steps', '| 指标 | Step 0 | Step 10 | 100 |'],
+    ['remarks', '| 지표 | 초반 (step 0) | **step 10** | @100 (end) |'],
+  ])('have their steps as %s in the header', async (_, header) => {
+    const text = [
+      `${header} Δ | note |`,
+      '|---|---|---|---|---|---|',
+      '| **loss** | 1 | 2 | ~3 | +2 | rises from 1 |',
+      '| actor/entropy_mean (RL 토큰) | 50% | — | 0.1–0.3 | −30% | |',
+      '| kl | (step 5: 2.4) | 0.2 | 0.3(@95) | | |',
+      '',
+      '| metric | before | after | x | Δ | note |',
+      '| grad_norm | 7 | 7 | 7 | 7 | 7 |',
+    ].join('\n');
+    const reading = await readText('notes.md', text);
+    expect(steps(reading)).toEqual([0, 10, 100]);
+    expect(reading.series!.entries.map(({ values }) => values)).toEqual([
+      { loss: 1, entropy: 0.5 },
+      { loss: 2, kl: 0.2 },
+      { loss: 3, entropy: 0.2, kl: 0.3 },
+    ]);
+    expect(reading.notes.join()).toContain('such as "(step 5: 2.4)" (line 5)');
+  });
+
+  it('may be several', async () => {
+    const table = (metric: string) => `| metric | step 0 | step 9 |\n|---|---|---|\n| ${metric} | 1 | 2 |\n`;
+    const reading = await readText('notes.md', `${table('reward')}\n${table('grad_norm')}`);
+    expect(column(reading, 'reward')).toEqual([1, 2]);
+    expect(column(reading, 'grad_norm')).toEqual([1, 2]);
   });
 });
 
@@ -701,6 +751,17 @@ describe('the cells of a table that someone wrote', () => {
     const reading = await readText('notes.md', text);
     expect(column(reading, 'reward')).toEqual([0.67, 0.5]);
     expect(reading.notes.join()).toContain('1 cell of metrics could not be read, such as "about 7" (line 4)');
+  });
+
+  it('may be shares, and a column of which none could be read is named', async () => {
+    const text =
+      '| step | reward | truncated | mean_len | d8 | note |\n|---|---|---|---|---|---|\n| 1 | 3 / 4 | **70 / 140 (50%)** | 1.2k | 0.3 / 0.5 | a 1 |\n| 2 | 1 | 0/140 | 2k | 0.4 / 0.6 | b 2 |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'reward')).toEqual([0.75, 1]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([0.5, 0]);
+    expect(reading.notes.join()).toContain(
+      '4 cells of metrics could not be read, such as "1.2k" (line 3); none could of "mean_len", "d8".',
+    );
   });
 
   it.each([

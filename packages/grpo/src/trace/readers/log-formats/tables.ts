@@ -9,7 +9,9 @@ import { commonName } from '../rows/metric-names.js';
 import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
 import { type CollectedLog, merged, type RawEntry } from '../rows/run-collector.js';
+import { isOfSeveral, partsOf, plain } from './cells.js';
 import type { LogFormat } from './log-format.js';
+import { Transposed } from './transposed.js';
 
 /** More cells are no table of metrics. */
 const MOST_CELLS = 500;
@@ -31,16 +33,20 @@ const withPoint = (cell: string) => cell.replace(/^([-+]?\d*),(\d+(?:[eE][-+]?\d
 const bars: Split = (line) =>
   line
     .trim()
-    .replace(/^\||\|$/g, '')
-    .split('|')
+    .replace(/^[|│┃]|[|│┃]$/g, '')
+    .split(/[|│┃]/)
     .map((cell) => cell.trim());
 const wideSpaces: Split = (line) => line.trim().split(/\s{2,}|\t/);
 const spaces: Split = (line) => line.trim().split(/\s+/);
+/** A line between the rows of a table. */
+const RULE = /^[\s|:+\-\u2500-\u257f]*$/;
 
 /** A column: its name, and the run that it is of where a table has several. */
 interface Column {
   name: string;
   run: string;
+  /** The line of its cells, where each column has one. */
+  line?: number;
 }
 
 interface Header {
@@ -76,7 +82,11 @@ export class Tables implements LogFormat {
   /** Cells of metrics that have a number somewhere, and are none. */
   #unread = 0;
   #firstUnread = '';
+  readonly #unreadNames = new Set<string>();
+  readonly #readNames = new Set<string>();
   #header: Header | undefined;
+  #transposed: { table: Transposed; split: Split } | undefined;
+  #kind = '';
   /** Whether the file is a table from its first line on: then each line must be a row. */
   #isFile = false;
   #lines = 0;
@@ -88,21 +98,39 @@ export class Tables implements LogFormat {
 
   kind({ names }: CollectedLog): string {
     const { name } = producerOf(names);
-    return `${name === 'unknown' ? '' : `${name} `}${this.#header!.kind}`;
+    return `${name === 'unknown' ? '' : `${name} `}${this.#kind}`;
   }
 
   take({ line, text }: Line): void {
     if (text.length > MOST_CHARACTERS) return;
     this.#lines++;
-    const header = headerOf(text);
-    if (header) {
-      this.#isFile = this.#lines === 1;
+    const transposed = transposedOf(text, line);
+    const header = transposed ? undefined : headerOf(text);
+    if (transposed || header) {
+      this.#turn();
+      this.#isFile = this.#lines === 1 && header !== undefined && header.split !== beforeArrow;
+      this.#transposed = transposed;
       this.#header = header;
-      this.#open(header.columns.map(({ run, name }) => `${run}|${name}`).join('\n'));
+      this.#kind = (transposed ?? header)!.kind;
+      if (header) this.#open(header.columns);
+    } else if (this.#transposed) {
+      const { table, split } = this.#transposed;
+      if (!RULE.test(text) && !table.take(split(text), line)) this.#turn();
     } else if (this.#header) this.#row(this.#header, line, text);
   }
 
+  /** Takes the columns of the transposed table that ends here as rows. */
+  #turn(): void {
+    const { table } = this.#transposed ?? {};
+    this.#transposed = undefined;
+    if (!table) return;
+    const columns = [{ name: 'step', run: '' }, ...table.names.map((row) => ({ ...row, run: '' }))];
+    this.#open(columns);
+    for (const { step, cells } of table.steps) this.#take(columns, [`${step}`, ...cells], table.line);
+  }
+
   finish(): CollectedLog[] {
+    this.#turn();
     this.#takeLater();
     const decimals = this.#decimals.result();
     const runs = this.#tables.map(({ collectors }) =>
@@ -114,11 +142,17 @@ export class Tables implements LogFormat {
 
   notes(): string[] {
     if (this.#unread === 0) return [];
-    return [`${counted(this.#unread, 'cell')} of metrics could not be read, such as ${this.#firstUnread}.`];
+    const lost = [...this.#unreadNames].filter((name) => !this.#readNames.has(name));
+    const columns =
+      lost.length === 0 ? '' : `; none could of ${lost.map((name) => excerpt(name)).join(', ')}`;
+    return [
+      `${counted(this.#unread, 'cell')} of metrics could not be read, such as ${this.#firstUnread}${columns}.`,
+    ];
   }
 
-  #open(header: string): void {
+  #open(columns: readonly Column[]): void {
     this.#takeLater();
+    const header = columns.map(({ run, name }) => `${run}|${name}`).join('\n');
     const known = this.#tables.findIndex((table) => table.header === header);
     const table = this.#tables.splice(known, known < 0 ? 0 : 1)[0] ?? { header, collectors: new Map() };
     this.#tables.push(table);
@@ -143,7 +177,7 @@ export class Tables implements LogFormat {
     // pandas puts its own number before a row.
     const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
     if (own.length === columns.length && this.#takeHalves(columns, own, line)) return;
-    if (!this.#isFile || /^[\s|:+-]*$/.test(text)) return;
+    if (!this.#isFile || RULE.test(text)) return;
     const reason =
       own.length === columns.length
         ? `no numbers: ${excerpt(text)}`
@@ -172,15 +206,15 @@ export class Tables implements LogFormat {
   #take(columns: readonly Column[], cells: readonly string[], line: number): boolean {
     let taken = false;
     for (const of of new Set(columns.map(({ run }) => run))) {
-      const pairs = columns.flatMap(({ name, run }, i): (readonly [string, string])[] => {
-        if (cells[i] === '' || (run !== of && !isStep(name))) return [];
-        const text = plain(cells[i]!, isStep(name));
-        if (isMetricName(name) && /\d/.test(text) && numberOf(text) === undefined)
-          this.#firstUnread =
-            this.#unread++ === 0 ? `${excerpt(cells[i]!)} (line ${line})` : this.#firstUnread;
-        // A step may say that the row is of an evaluation: `20 (val)`.
-        const isOther = isStep(name) && /\((val|eval|test)\w*\)/i.test(cells[i]!);
-        return [[name, text], ...(isOther ? [['split', 'eval'] as const] : [])];
+      const pairs = columns.flatMap(({ name: header, run, line: own }, i) => {
+        if (cells[i] === '' || (run !== of && !isStep(header))) return [];
+        return partsOf(header, cells[i]!).flatMap(([name, cell]): (readonly [string, string])[] => {
+          const text = plain(cell, name);
+          this.#see(name, cell, text, own ?? line);
+          // A step may say that the row is of an evaluation: `20 (val)`.
+          const isOther = isStep(name) && /\((val|eval|test)\w*\)/i.test(cell);
+          return [[name, text], ...(isOther ? [['split', 'eval'] as const] : [])];
+        });
       });
       const row = metricRow(Object.fromEntries(pairs));
       if (!row || Object.keys(row.values).length === 0) continue;
@@ -191,6 +225,15 @@ export class Tables implements LogFormat {
       taken = true;
     }
     return taken;
+  }
+
+  /** Counts a cell that has a number and is none, where a metric is lost with it. */
+  #see(name: string, cell: string, text: string, line: number): void {
+    if (numberOf(text) !== undefined) this.#readNames.add(name);
+    else if (/\d/.test(text) && (isMetricName(name) || commonName(name) !== undefined || isOfSeveral(cell))) {
+      if (this.#unread++ === 0) this.#firstUnread = `${excerpt(cell)} (line ${line})`;
+      this.#unreadNames.add(name);
+    }
   }
 }
 
@@ -234,44 +277,48 @@ function withTruncation(run: CollectedLog): CollectedLog {
   return { ...run, entries, names: new Set(all.map(rename)) };
 }
 
-/** Marks and remarks around a number: `**7.16** ⚠️`, `~0.03`, `0.8028 (peak)`, `12,501*`. */
-const MARKS = /[*`~≈↑↓]|\uFE0F|\p{Extended_Pictographic}/gu;
-const REMARK = /\s*\([^()]*\)$/;
-/** From one number to another, or between two. */
-const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-)\s*([-+]?[\d.]+)\s?(%?)$/;
+/** Words that a header has, found quickly. */
+const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|구간/i;
+const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad/i;
+/** What the first column counts, where no other does: epochs, rollouts, or spans of steps. */
+const SPAN = /^(?:(?:steps?[ _]?)?(?:window|range|interval)s?|区间|구간)$/i;
+/** The longest line that is searched for a header out of the ordinary. */
+const MOST_OF_HEADER = 2000;
 
-/** The number of a cell, whatever its author wrote around it: `12.5%` as a share, of a range its middle or its end. */
-function plain(cell: string, isPlace: boolean): string {
-  if (numberOf(cell) !== undefined) return cell;
-  const bare = cell.replace(MARKS, '').replace('−', '-').trim();
-  for (const text of [bare, bare.replace(REMARK, ''), bare.replace(/\+$/, '')]) {
-    const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
-    if (share) return String(numberOf(share[1])! / 100);
-    if (numberOf(text) !== undefined) return text;
-    const [, from, way, to, unit] = RANGE.exec(text) ?? [];
-    const [first, last] = [numberOf(from), numberOf(to)];
-    if (first === undefined || last === undefined) continue;
-    const value = isPlace || way === '→' || way === '->' ? last : (first + last) / 2;
-    return String(unit === '%' ? value / 100 : value);
+/** What a line of metrics has and a header of steps has not: splitting each such line would take long. */
+const HAS_VALUES = /\d[.:]|[={}]/;
+
+/** The transposed table that a line is the header of. */
+function transposedOf(text: string, line: number) {
+  if (text.length > MOST_OF_HEADER || HAS_VALUES.test(text) || !/\d/.test(text)) return undefined;
+  for (const { split, kind } of SPLITS) {
+    const table = split === spaces ? undefined : Transposed.below(split(text), line);
+    if (table) return { table, split, kind };
   }
-  return bare;
+  return undefined;
 }
 
-/** Words that a header has, found quickly. */
-const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#/i;
-const MEASURES = /loss|rew|ret|kl|entropy|score|acc/i;
+/** Columns that a line of text names above rows without a header: `Per step (step / reward / kl):`. */
+const NAMED_ABOVE = /\(([^()]+ \/ [^()]+)\):?\s*$/;
+/** Splits such a row at its spaces; what its author says behind an arrow is none of it. */
+const beforeArrow: Split = (line) => spaces(line.replace(/\s(?:<-|←).*$/, ''));
 
 /** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {
   if (!COUNTS.test(text) || !MEASURES.test(text)) return undefined;
-  for (const { split, kind } of SPLITS) {
-    const names = split(text);
+  const above = text.length > MOST_OF_HEADER ? undefined : NAMED_ABOVE.exec(text)?.[1];
+  const ways = above ? [{ split: beforeArrow, kind: 'table of metrics in columns' }, ...SPLITS] : SPLITS;
+  for (const { split, kind } of ways) {
+    const names = split === beforeArrow ? above!.split(' / ') : split(text);
     if (names.length < 2 || names.length > MOST_CELLS || names.some(isNoName)) continue;
     const told = names.map(columnOf);
     // Epochs and rollouts count where no step does.
     const columns = told.some(({ name }) => isStep(name))
       ? told
-      : told.map(({ name, run }) => ({ name: /^(epoch|rollout)$/i.test(name) ? 'step' : name, run }));
+      : told.map(({ name, run }, i) => {
+          const counts = /^(epoch|rollout)$/i.test(name) || (i === 0 && SPAN.test(name));
+          return { name: counts ? 'step' : name, run };
+        });
     if (columns.some(({ name }) => isStep(name)) && columns.some(({ name }) => isMetricName(name)))
       return { columns, split, kind };
   }

@@ -105,7 +105,11 @@ export function commonName(name: string): string | undefined {
   return found;
 }
 
+/** A unit of time behind a name: `reward mean (s)` is how long the rewards took. */
+const TIMED = /\((?:s|secs?|seconds?|ms|min|minutes?|h|hours?)\)$/i;
+
 function find(name: string): string | undefined {
+  if (TIMED.test(name)) return undefined;
   const evaluation = EVALUATION.exec(name)?.[1];
   if (evaluation !== undefined) {
     const common = ACCURACY.test(evaluation) ? 'reward' : find(evaluation);

@@ -1,0 +1,57 @@
+/** Cells of tables that people write: numbers among marks and remarks, ranges, shares, several values at once. */
+import { isStep, numberOf } from '../rows/metric-row.js';
+
+/** Marks and remarks around a number: `**7.16** ⚠️`, `~0.03`, `0.8028 (peak)`, `12,501*`. */
+const MARKS = /[*`≈↑↓★☆]|(?<!\d)~|\uFE0F|\p{Extended_Pictographic}/gu;
+const REMARK = /\s*\([^()]*\)$/;
+/** From one number to another, or between two. */
+const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-|~)\s*([-+]?[\d.]+)\s?(%?)$/;
+/** Some of all: `70 / 128`. */
+const OF_ALL = /^(\d+)\s?\/\s?(\d+)$/;
+
+export const withoutMarks = (cell: string): string => cell.replace(MARKS, '').replace('−', '-').trim();
+export const withoutRemark = (text: string): string => text.replace(REMARK, '');
+
+/** Returns whether a column counts, so that `1/3` is the first of three and no share. */
+const isPlace = (name: string) => isStep(name) || /^epochs?$/i.test(name);
+
+/**
+ * The number of a cell, whatever its author wrote around it: `12.5%` and `1 / 8` as a share, of a range its middle or its end.
+ *
+ * @param name - of the column
+ */
+export function plain(cell: string, name: string): string {
+  if (numberOf(cell) !== undefined) return cell;
+  const bare = withoutMarks(cell);
+  for (const text of [bare, withoutRemark(bare), bare.replace(/\+$/, '')]) {
+    const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
+    if (share) return String(numberOf(share[1])! / 100);
+    if (numberOf(text) !== undefined) return text;
+    const [, some, all] = (!isPlace(name) && OF_ALL.exec(text)) || [];
+    if (Number(some) <= Number(all) && Number(all) > 0) return String(Number(some) / Number(all));
+    const [, from, way, to, unit] = RANGE.exec(text) ?? [];
+    const [first, last] = [numberOf(from), numberOf(to)];
+    if (first === undefined || last === undefined) continue;
+    const value = isPlace(name) || way === '→' || way === '->' ? last : (first + last) / 2;
+    return String(unit === '%' ? value / 100 : value);
+  }
+  return bare;
+}
+
+const BETWEEN = ' / ';
+
+/** Returns the names and cells of a column: of several where `a / b` stands above `0.1 / 0.2`. */
+export function partsOf(name: string, cell: string): (readonly [name: string, cell: string])[] {
+  if (!name.includes(BETWEEN)) return [[name, cell]];
+  const names = name.split(BETWEEN);
+  const cells = withoutMarks(cell).split(BETWEEN);
+  if (names.length !== cells.length) return [[name, cell]];
+  // The first name of `heldout d4 / d6 / d8` has the words that all share.
+  const isNumbered = names.slice(1).every((one) => /^\w*\d$/.test(one));
+  const shared = isNumbered ? /^.*\s/.exec(names[0]!)?.[0] : undefined;
+  return names.map((one, i) => [i === 0 ? one : `${shared ?? ''}${one}`, cells[i]!]);
+}
+
+/** Returns whether a cell is of several numbers: `0.31 / 0.52`. */
+export const isOfSeveral = (cell: string): boolean =>
+  /^[-+.\d]+%?( \/ [-+.\d]+%?)+$/.test(withoutMarks(cell));
