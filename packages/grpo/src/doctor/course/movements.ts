@@ -63,7 +63,7 @@ export function movementOf(course: RunCourse, quantity: Quantity): Movement | un
   const shift = quantity === 'reward' ? (course.collapse ?? metric.shift) : metric.shift;
   return shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift)
     ? { quantity, ...shift }
-    : undefined;
+    : largeBreak(course, quantity);
 }
 
 /** The change of a quantity in a short log, where it is larger than any noise. */

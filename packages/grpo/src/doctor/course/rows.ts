@@ -118,7 +118,7 @@ export function rowText({ name, quantity, start, end, ...row }: CourseRow): [str
   const text = (level: number) => (quantity ? levelText(quantity, level) : say`${level}`);
   const levels = `${text(start)} → ${text(end)}`;
   if (row.isConstant) return [name, levels, 'the same at each entry'];
-  if (row.movement && row.isShort) {
+  if (row.movement && row.movement.beyond === undefined) {
     const { from, to, step } = row.movement;
     return [name, levels, `${to > from ? 'rose' : 'fell'} at step ${step}`];
   }

@@ -178,7 +178,7 @@ export const b61: Fault = {
       says: (m) => {
         const reward = m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`;
         return m.to > m.from
-          ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (half of it by step ${m.step})${reward}: long for nothing. ${m.moved}`
+          ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (half of it by step ${m.step})${reward}${m.end === undefined ? '' : ': long for nothing'}. ${m.moved}`
           : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (step ${m.step})${reward}: ${m.end === undefined || m.end < m.start! ? 'blank or nearly, as when the end token, the template or the weights of the sampler are wrong' : 'one short answer for everything, which the reward pays'}. ${m.moved}`;
       },
     }),
