@@ -161,6 +161,22 @@ describe('lines of names and numbers', () => {
       'step 3 | reward mean/std 0.5/0.25 | ratio first/last 1.0/1.5 clip 0.25/0.125 | loss 0.1 | kl 0.0003',
       { reward_std: 0.25, 'ratio/first': 1, 'ratio/mean': 1.5, 'clip_ratio/first': 0.25 },
     ],
+    ['wide spaces before a sign', 'step 3 | reward   : 0.5 | loss     = 0.1 | kl      : 0.0003', {}],
+    [
+      'tensors with their gradient’s function',
+      'step 3 loss tensor(0.1, grad_fn=<MeanBackward0>) reward tensor(0.5) kl 0.0003',
+      {},
+    ],
+    [
+      'a length of the most',
+      'step 3 loss=0.1 reward=0.5 kl=0.0003 len=199/512',
+      { 'completions/mean_length': 199 },
+    ],
+    [
+      'a list of some rewards beside the mean of all',
+      'step 3 | rewards: [1.0, 1.0] | mean_reward: 0.5 | loss 0.1 | kl 0.0003',
+      {},
+    ],
   ])('may have between them %s', async (_, line, more) => {
     const reading = await readText(
       'a.log',
@@ -518,6 +534,43 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
   });
 
+  it('that a bar paints at the count and again at the numbers are of one step each', async () => {
+    const bar = (n: number, reward: number) =>
+      `GRPO:  1%|   | ${n}/9 [00:01<00:09, 1.0s/it, loss=0.1, reward=0.${reward}]`;
+    const twice = [bar(1, 1), bar(2, 1), bar(2, 2), bar(3, 2), bar(3, 3), bar(4, 3)].join('\r');
+    expect(column(await readText('d.log', twice), 'reward')).toEqual([0.1, 0.2, 0.3]);
+    const frozen = [bar(1, 1), bar(2, 1), bar(3, 1)].join('\r');
+    expect(column(await readText('d.log', frozen), 'reward')).toEqual([0.1, 0.1, 0.1]);
+  });
+
+  it('may be the label of a bar', async () => {
+    const bar = (n: number) => `loss 0.1 reward 0.${n}:   1%|   | ${n}/9 [00:01<00:09, 1.0s/it]\n`;
+    const reading = await readText('d.log', bar(1) + bar(2));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
+  });
+
+  it.each([
+    'Micro step 1/4 loss 9',
+    'mini-batch 1/4: loss=9 grad_norm=0.5',
+    'minibatch 1/4: loss=9 grad_norm=0.5',
+    '[micro 1/4] loss=9 grad_norm=0.5',
+    'Saved best model at step 1 (reward: 0.81)',
+  ])('are none of another step in %s', async (part) => {
+    const block = (n: number) => `Step ${n} loss 0.1 reward 0.5\n${part.replace('step 1 ', `step ${n} `)}\n`;
+    const reading = await readText('d.log', block(1) + block(2));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'loss')).toEqual([0.1, 0.1]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+  });
+
+  it('stand on lines of their own with spaces alone', async () => {
+    const block = (n: number) => `Step ${n}/60\n  loss   0.1\n  KL   0.001\n  Entropy 0.9\n`;
+    const reading = await readText('d.log', block(1) + block(2));
+    expect(column(reading, 'kl')).toEqual([0.001, 0.001]);
+    expect(column(reading, 'entropy')).toEqual([0.9, 0.9]);
+  });
+
   it('behind a progress bar are of the step that they tell, and an epoch is none', async () => {
     const bar = (n: number, step: number) =>
       `Epoch 1:   0%|     | ${n}/900 [00:27<28:35, 27.5s/it, loss=0.1, reward=${step / 10}, step=${step}]`;
@@ -630,8 +683,48 @@ describe('rows of dicts', () => {
   });
 });
 
+describe('rows of JSON', () => {
+  const train = (step: number) => ({ step, loss: 0.1, reward: 0.5 });
+
+  it.each([
+    { stage: 'eval' },
+    { name: 'eval' },
+    { tag: 'validation' },
+    { event: 'eval_done' },
+    { is_eval: true },
+  ])('are of an evaluation where they say so: %j', async (kind) => {
+    const rows = [train(1), train(2), { ...kind, step: 2, reward: 0.9 }];
+    const reading = await readText('a.jsonl', lines(rows));
+    expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+    expect(column(reading, 'eval_reward')).toEqual([undefined, 0.9]);
+  });
+
+  it.each([{ type: 'sample' }, { prompt: 'p', completion: 'c' }])(
+    'of completions are none of training: %j',
+    async (kind) => {
+      const rows = [train(1), train(2), { ...kind, step: 2, reward: 0.9 }];
+      expect(column(await readText('a.jsonl', lines(rows)), 'reward')).toEqual([0.5, 0.5]);
+    },
+  );
+
+  it.each<(row: object) => object>([
+    (row) => ({ ts: 1, payload: row }),
+    (row) => ({ msg: 'done', extra: { metrics: row } }),
+    (row) => ({ fields: row }),
+    (row) => ({ text: 'step', record: { elapsed: { seconds: 1 }, extra: row } }),
+  ])('may be wrapped: %s', async (wrapped) => {
+    const reading = await readText('a.jsonl', lines([train(1), train(2)].map(wrapped)));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.5]);
+  });
+});
+
 describe('tables', () => {
   it.each([
+    [
+      'of pandas with a minus',
+      '  step  loss  mean_reward    kl\n0   10   0.1          0.5  0.01\n1   20   0.2          0.6 -0.01\n',
+    ],
     [
       'of Markdown',
       '| Step | Training Loss | mean_reward |\n|---|---:|---|\n| 10 | 0.1 | 0.5 |\n| 20 | 0.2 | 0.6 |\n',

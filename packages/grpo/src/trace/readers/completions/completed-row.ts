@@ -51,12 +51,18 @@ const quoted = (names: readonly string[]) => `"(?:${names.join('|')})"\\s*:\\s*`
 const HAS_COMPLETION = new RegExp(`${quoted([...NAMES.text, ...NAMES.ids, ...NAMES.allIds])}["[{]`);
 const HAS_VALUE = new RegExp(quoted([...NAMES.total, ...NAMES.advantage, ...NAMES.mask]));
 
+/** Loguru’s rows have a text, too. */
+const IS_LOGURU = /"record"\s*:\s*\{\s*"elapsed"/;
+
 /**
  * Whether a line of JSON looks like a completion with what training made of it; of a long line the beginning is enough,
  * for what follows the text may stand behind it.
  */
 export const looksCompleted = (line: string, isWhole = true): boolean =>
-  /^\s*\{\s*"/.test(line) && HAS_COMPLETION.test(line) && (!isWhole || HAS_VALUE.test(line));
+  /^\s*\{\s*"/.test(line) &&
+  !IS_LOGURU.test(line) &&
+  HAS_COMPLETION.test(line) &&
+  (!isWhole || HAS_VALUE.test(line));
 
 /** A row's completion and its step; undefined when it has neither text nor ids. */
 export function completedRow(

@@ -15,7 +15,8 @@ import type { LogFormat } from './log-format.js';
 /** Longer lines are text. */
 const MOST_CHARACTERS = 20_000;
 /** What a line of numbers has in it, found quickly. */
-const LOOKS_TELLING = /[:=|│┃]|step|loss|reward|iter|upd|episode|epoch|rollout|round|batch/i;
+const LOOKS_TELLING =
+  /[:=|│┃]|step|loss|reward|iter|upd|episode|epoch|rollout|round|batch|kl|entropy|grad|len|trunc|clip/i;
 const HAS_NUMBER = /\d|\b(?:nan|inf)/i;
 /** Rows of dicts are read as such. */
 const IS_DICT = /\{\s*['"]/;
@@ -28,6 +29,12 @@ const LIST_MARKS = /^[\s|│┃•*`-]+/;
 /** Matches what stands before the numbers of one completion: they are none of the step's. */
 const OF_SAMPLE =
   /^[\s|•*`>-]*(?:(?:sample|completion|response|example|candidate)\s*(?:#?\d|:)|(?:answer|generation|output)\s+#?\d)/i;
+
+/** Matches a line of a checkpoint: `Saved best model at step 10 (reward: 0.81)`. */
+const OF_CHECKPOINT = /^(?:(?!step)[^=])*\b(?:sav(?:ed|ing)|best|checkpoint)\b/i;
+/** Matches a line of a part of a step: `[micro 1/4] loss=0.1`. */
+const WITHIN_STEP =
+  /^[^=:|\d]*\b(?:micro|mini|inner|sub)(?:[ _-]?(?:batch|step|epoch|update|iter\w*))?\W*\d/i;
 
 /** The step that is being told. */
 interface Block {
@@ -57,6 +64,9 @@ export class NamedLines implements LogFormat {
   #single: { line: number; number: NamedNumber } | undefined;
   /** By the words before them: bars may stand within each other. */
   readonly #bars = new Map<string, { before: number; done: number }>();
+  /** The last bar, and whether it had the numbers of the one before it. */
+  #painted = { done: '', shown: '', isAgain: false };
+  #paintsTwice = false;
   /** Whether metrics stand at something that is shorter than an epoch. */
   #hasSteps = false;
   /** Whether a line told its step by words. */
@@ -77,7 +87,8 @@ export class NamedLines implements LogFormat {
     )
       return;
     const bar = text.includes('%|') ? BAR.exec(text) : null;
-    const { head: told, epoch, numbers } = namedLine(bar ? text.slice(bar.index + bar[0].length) : text);
+    const { head: told, epoch, numbers } = namedLine(bar ? besideBar(bar, text) : text);
+    if (bar && told?.unit !== 'step' && this.#isPaintedAgain(bar[1]! + bar[2], numbers)) return;
     // A bar's own numbers may tell the step that they are of.
     const head = bar && told?.unit !== 'step' ? this.#barHead(bar[1]!, Number(bar[2])) : told;
     const telling = numbers.filter(({ name }) => isMetricName(name));
@@ -86,6 +97,8 @@ export class NamedLines implements LogFormat {
     if (head?.unit === 'epoch' && this.#hasSteps && isMean) return;
     this.#hasSteps ||= head !== undefined && head.unit !== 'epoch' && telling.length > 0;
     const isAlone = telling.length === 0;
+    // What a script says of a checkpoint is no other row of its step.
+    if (head && head.step === this.#block?.head?.step && OF_CHECKPOINT.test(text)) return;
     // The bar of the run, which has no words, may be all that tells the step; others are of what is done within one.
     const opens = bar ? bar[1]!.trim() === '' && !this.#hasHeads : head !== undefined;
     if (head && !bar) this.#hasHeads = true;
@@ -101,7 +114,11 @@ export class NamedLines implements LogFormat {
         epoch,
         false,
       );
-    } else if (!head && (telling.length > 1 || this.#isListed(line, text, numbers))) {
+    } else if (
+      !head &&
+      !WITHIN_STEP.test(text) &&
+      (telling.length > 1 || this.#isListed(line, text, numbers))
+    ) {
       if (!this.#continues(line, numbers)) this.#open(undefined, line);
       this.#add(numbers, epoch, true);
       if (this.#block) this.#block.last = line;
@@ -145,6 +162,22 @@ export class NamedLines implements LogFormat {
     return block.groups.length === 0 && numbers.every(({ name, list }) => !list && !block.values.has(name));
   }
 
+  /** Whether a bar only shows once more what it showed: tqdm paints at the count, and again at the numbers. */
+  #isPaintedAgain(done: string, numbers: readonly NamedNumber[]): boolean {
+    if (numbers.length === 0) return false;
+    const last = this.#painted;
+    const shown = JSON.stringify(numbers);
+    const isAgain = shown === last.shown;
+    this.#painted = { done, shown, isAgain };
+    if (isAgain) return this.#paintsTwice;
+    if (last.isAgain && done === last.done && !this.#paintsTwice) {
+      this.#paintsTwice = true;
+      // The count came with the numbers of the step before it.
+      this.#block = undefined;
+    }
+    return false;
+  }
+
   /** The step by a bar; another bar that begins anew goes on where the one before it ended. */
   #barHead(label: string, done: number): Head {
     const words = label.replace(/\d+/g, '');
@@ -179,7 +212,8 @@ export class NamedLines implements LogFormat {
     const { head, line, values, groups, isList } = this.#block;
     this.#block = undefined;
     const row = {
-      ...rewardsOf(groups),
+      // A mean that the log names is of more than the rewards that it prints.
+      ...(![...values.keys()].some((name) => commonName(name) === 'reward') && rewardsOf(groups)),
       ...Object.fromEntries([...values].map(([name, all]) => [name, mean(all)])),
     };
     const names = Object.keys(row);
@@ -190,6 +224,12 @@ export class NamedLines implements LogFormat {
     };
     (isList ? this.#lists : this.#collector).add({ values: row, names, ...place }, line);
   }
+}
+
+/** What stands around a bar: metrics may be its label, `loss 0.3 reward 0.5:  12%|█ | 12/100 [`. */
+function besideBar([bar, label]: RegExpExecArray, text: string): string {
+  const behind = text.slice(text.indexOf(bar) + bar.length);
+  return /\d\.\d/.test(label!) ? `${label!.replace(/:\s*$/, '')} | ${behind}` : behind;
 }
 
 /** What lists of rewards tell, a group each. */

@@ -320,10 +320,13 @@ function headerOf(text: string): Header | undefined {
           return { name: counts ? 'step' : name, run };
         });
     if (columns.some(({ name }) => isStep(name)) && columns.some(({ name }) => isMetricName(name)))
-      return { columns, split, kind };
+      // A minus takes one of the two spaces before a number.
+      return { columns, split: split === wideSpaces && !names.some(hasSpace) ? spaces : split, kind };
   }
   return undefined;
 }
+
+const hasSpace = (name: string) => /\s/.test(name);
 
 /** A cell that ends in a number: `Val loss 0.3`, `1:`. */
 const ENDS_IN_NUMBER = /(?:^|\s)[-+]?\d*\.\d+[,;:]?$|^[-+]?\d+[,;:]$/;

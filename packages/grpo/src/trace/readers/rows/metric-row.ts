@@ -42,7 +42,7 @@ const rankOf = (name: string) =>
 const PLURAL = /^((?!current)(?:[a-z]+_)?(?:step|iteration))s$/;
 
 /** Objects that only hold the metrics: their name is no part of the metrics' names. */
-const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log']);
+const WRAPPERS = new Set(['data', 'metrics', 'logs', 'log', 'payload', 'extra', 'fields', 'record']);
 
 /** More are no metrics but weights, or text. */
 const MOST_METRICS = 2000;
@@ -58,8 +58,12 @@ const METRIC =
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
 
 /** Keys under which a row says its kind. */
-const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode'];
-const EVALUATION = new RegExp(`^(?:${EVALUATION_WORDS})$`, 'i');
+const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode', 'stage', 'name', 'tag'];
+const EVALUATION = new RegExp(
+  `^(?:${EVALUATION_WORDS})(?:[_ -](?:done|end|step|results?|metrics|summary|complete|finished))?$`,
+  'i',
+);
+const SAMPLE = /^(?:sample|completion)s?$/i;
 
 /** Metrics of which a row of training has one, and a row of settings none. */
 const OUTCOMES = new Set<string | undefined>(['reward', 'loss', 'policy_loss']);
@@ -95,7 +99,10 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     values[name] = number;
     isMetric ||= isMetricName(name);
   }
-  const isEvaluation = KINDS.some((kind) => typeof flat[kind] === 'string' && EVALUATION.test(flat[kind]));
+  const isKind = (words: RegExp) =>
+    KINDS.some((kind) => typeof flat[kind] === 'string' && words.test(flat[kind]));
+  if (isSample(flat)) return undefined;
+  const isEvaluation = flat.is_eval === true || isKind(EVALUATION);
   if (isEvaluation) {
     const named = Object.entries(values).map(([name, value]) => [inEvaluation(name), value] as const);
     const all = named.map(([name]) => name);
@@ -106,6 +113,17 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     others > Object.keys(values).length + MOST_OTHERS ||
     (values.seed !== undefined && !Object.keys(values).some((name) => OUTCOMES.has(commonName(name))));
   return isMetric && !isSettings ? { values, names, ...step } : undefined;
+}
+
+/** Names that a step's row has, and no completion's. */
+const OF_STEP = /loss|kl|grad|mean|avg/i;
+
+/** Whether a row is one completion: it says so, or has its text and its prompt's, and nothing of the step. */
+function isSample(row: Readonly<Record<string, unknown>>): boolean {
+  const isText = (name: string) => typeof row[name] === 'string';
+  const isCompletion = isText('prompt') && ['completion', 'response', 'output'].some(isText);
+  const saysSo = isText('type') && SAMPLE.test(String(row.type));
+  return (saysSo || isCompletion) && !Object.keys(row).some((name) => OF_STEP.test(name));
 }
 
 /** A step, or a step and the last one: `12/500`. */

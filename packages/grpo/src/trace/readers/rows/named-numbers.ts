@@ -40,7 +40,7 @@ const UNITS: readonly (readonly [unit: string, words: RegExp])[] = [
 ];
 const NUMBER = String.raw`[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)\b`;
 const HEAD =
-  /(?<![\w/])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|round|update|upd|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
+  /(?<![\w/])(?<!\b(?:micro|mini|inner|sub)[ _-])((?:global|train|training|optimizer|grpo)?[ _]?steps?|iteration|iter|it|rollout|round|update|upd|episode|ep|batch|epoch)\s*(?:[#:=]\s*)?[[(]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?\s*[\])]?(?![\w.])/gi;
 /** The words behind a number, up to a sign or the next number. */
 const WORDS = /^\s+([a-z][a-z_ ]*?)\s*(?=[-+.:=\d]|$|[^a-z_ ])/i;
 /** `(12/500)` alone. */
@@ -51,7 +51,7 @@ const LOGGED_AT = /\b\d+[-:/]\d\S*|\S+\.py:\d+/g;
 const WITHIN_STEP = /\b(?:rollout|sample|completion|generation|prompt|group)s?\W*$/i;
 /** A name, a sign between, a number that may stand in a call and have a unit. */
 const PAIR = new RegExp(
-  String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s?[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
+  String.raw`(?<![\w/.@-])([A-Za-z_][^\s|,;=:()[\]{}]{0,80}(?:\([^()\s]{0,20}\))?(?:[ ][A-Za-z_][^\s|,;=:()[\]{}]{0,40}){0,4})\s{0,30}[:=]\s*(?:(?:np\.\w+|numpy\.\w+|tensor|array)\()?\s*(${NUMBER})\)?\s?(%|ms|s\b)?(?![\w/:]|\.\w)`,
   'gi',
 );
 /** The next name and number of `loss 0.0123 reward 0.5`, between bars or commas. */
@@ -84,6 +84,8 @@ const LIST = new RegExp(
 /** `informative_groups=5/8`: how many of all. */
 const OF_ALL = /(?<![\w/.@-])([A-Za-z_][\w/.@-]{0,80})\s?[:=]\s*(\d+)\/([1-9]\d*)(?![\w/.%])/g;
 
+const LENGTH = /len|tokens?$/i;
+
 /** A remark in brackets after a number: `0.42 (max 1.0)`. */
 const REMARK = /(?<=\d)\s*\([^()]*\)/g;
 /** Half a bracket, left where a pair inside was taken out: `R 0.2 (fmt=1)`. */
@@ -107,6 +109,9 @@ const TIME = /^\s*\[?(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** Where in the code a line was logged: `module:function:112 - `. */
 const PLACE = /(?<!\S)[\w.]+:[\w.<>]+:\d+ - /;
 
+/** A number in a call, and what PyTorch prints behind it: `tensor(0.3, grad_fn=<MeanBackward0>)`. */
+const CALL = new RegExp(String.raw`\b(?:tensor|array|np\.\w+)\(\s*(${NUMBER})[^()]*\)`, 'gi');
+
 /** A word before the first number that makes a line an evaluation's; behind a hyphen or a dot it is a logger's, `math-test`. */
 const EVALUATION = new RegExp(
   String.raw`^[^=:|\d]*\b(?<!(?<!\b(?:pre|post|mid|full))-|\w\.)(?:${EVALUATION_WORDS})\b`,
@@ -121,7 +126,7 @@ export function namedLine(text: string): NamedLine {
 }
 
 function lineOf(text: string): NamedLine {
-  const bare = text.replace(RAY, '').replace(TIME, '').replace(PLACE, '');
+  const bare = text.replace(RAY, '').replace(TIME, '').replace(PLACE, '').replace(CALL, '$1');
   const { head, epoch, rest } = headOf(withPoints(bare.replace(MARKUP, '')).replace(THOUSANDS, ''));
   const numbers: NamedNumber[] = [];
   const plain = withoutSeveral(rest.replace(AROUND, '')).replace(
@@ -139,7 +144,9 @@ function lineOf(text: string): NamedLine {
     return '|';
   });
   const shares = without.replace(OF_ALL, (_, name: string, some: string, all: string) => {
-    numbers.push({ name: shortName(name), text: '', value: Number(some) / Number(all) });
+    // A length stands before the most that it may be.
+    const value = LENGTH.test(name) ? Number(some) : Number(some) / Number(all);
+    numbers.push({ name: shortName(name), text: '', value });
     return '|';
   });
   const left = withoutCells(shares, numbers).replace(
