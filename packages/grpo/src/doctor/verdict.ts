@@ -1,6 +1,6 @@
 /** What a diagnosis comes to, as one word. */
 import { FEWEST } from './course/movements.js';
-import { BEYOND_NOISE, ENOUGH_STEPS, METRICS } from './course/run-course.js';
+import { BEYOND_NOISE, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
 
@@ -31,7 +31,7 @@ export function littleOf({ course }: Diagnosis): string {
     return 'Too little to judge: no column of this log is known as a reward, so whether the run learns cannot be told.';
   const entries = course.pointsOf(METRICS.reward.name).length;
   const told = course.steps > entries ? say`, which tell of ${course.steps} steps` : '';
-  const few = say`Too little to judge: ${entries} ${entries === 1 ? 'entry' : 'entries'} with a reward${told}; it takes ${ENOUGH_STEPS} steps to tell a run that learns from one that does not.`;
+  const few = say`Too little to judge: ${entries} ${entries === 1 ? 'entry' : 'entries'} with a reward${told} ${entries === 1 ? 'does' : 'do'} not tell a run that learns from one that does not.`;
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;

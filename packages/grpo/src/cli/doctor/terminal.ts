@@ -74,7 +74,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
     ...wrap(
       rows.every(({ isShort }) => isShort)
         ? 'First entry → last:'
-        : 'First eighth of the run → last, with the step of the change and its distance from the noise:',
+        : 'Start of the run → end, with the step of the change and its distance from the noise:',
       width,
     ),
     ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(

@@ -79,7 +79,7 @@ describe('grpo studio', () => {
   it.each([
     [['--port', 'x'], 2, "grpo: --port must be a whole number from 0 to 65535, found 'x'"],
     [['--port', '65536'], 2, "grpo: --port must be a whole number from 0 to 65535, found '65536'"],
-    [['none'], 1, 'grpo: cannot read none: there is no such file (ENOENT)'],
+    [['none'], 1, 'grpo: cannot read none: there is no such file in /'],
     [['/dev/null'], 1, 'grpo: /dev/null is neither a file nor a folder'],
     [['--host', 'no-such-host.invalid'], 1, 'grpo: --host no-such-host.invalid has no address: '],
     [

@@ -66,6 +66,12 @@ testLogCheck('B54.gradient', [
     measured: { usual: 0.048, worst: 2.7 },
   },
   {
+    name: 'grows hundredfold in twelve, with swings',
+    metrics: { grad_norm: [0.5, 0.7, 0.4, 0.6, 0.5, 0.8, 12, 40, 20, 60, 45, 60] },
+    verdict: 'warn',
+    evidence: { step: 7 },
+  },
+  {
     name: 'grows as the reward begins to pay',
     metrics: { grad_norm: [0.01, 0.02, 0.2, 0.6, 1.35], reward: [0, 0, 0.1, 0.3, 0.6] },
     verdict: 'not applicable',

@@ -2,7 +2,7 @@ import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
-import { largeBreak, type Movement } from '../course/movements.js';
+import { largeBreak, type Movement, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, type LogView } from '../log-view.js';
@@ -19,6 +19,8 @@ const MOSTLY_CLIPPED = 0.5;
 const OFTEN_CLIPPED = 0.25;
 /** A gradient norm that runs away, to that of the start. */
 const RUNAWAY = 5;
+/** That of a short log, whose gradients differ by up to ten times. */
+const GROWN = 20;
 /** Most entries at a rate of 0 with which a schedule ends. */
 const MOST_AT_ZERO = 5;
 /** Fewest entries whose learning rates show a rise to the end. */
@@ -146,8 +148,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 6,
-      threshold:
-        'over 16 entries or more, the last eighth at most 5 × the first, or within its noise; over fewer, no growth by 20 × without a reward that gains; single entries above 30 × the median, of 4 or more, only inform',
+      threshold: `over 16 entries or more, the last eighth at most 5 × the first, or within its noise; over fewer, no growth by ${GROWN} × without a reward that gains; single entries above 30 × the median, of 4 or more, only inform`,
       sources: ['huggingface/trl#2980', 'modelscope/ms-swift#3136', 'huggingface/open-r1#257'],
       why: 'A rising gradient norm points at a mismatch of sampler and trainer. Entries of a healthy run differ by up to a factor of 10.',
       remedy:
@@ -341,10 +342,18 @@ export const b54: Fault = {
 
 /** The growth of the gradient norm in a short log, of several entries. A reward that begins to pay brings a gradient, too. */
 function growth({ course }: LogView): Movement | undefined {
-  const grown = largeBreak(course, 'gradient');
+  const found = largeBreak(course, 'gradient');
+  const moved = movementOf(course, 'gradient');
+  // One small norm at the start is none to grow from.
+  const first = course
+    .of('gradient')!
+    .points.slice(0, 2)
+    .map(({ value }) => value);
+  const isSure = moved?.beyond !== undefined && moved.to >= GROWN * largest(first);
+  const grown = found?.isShown ? found : isSure ? moved : undefined;
   const reward = course.of('reward');
   const isPaid = reward !== undefined && reward.end - reward.start >= course.rewardUnit;
-  return grown?.isShown && grown.to > grown.from && !isPaid ? grown : undefined;
+  return grown && grown.to > grown.from && !isPaid ? grown : undefined;
 }
 
 /** An update that moved the policy far, and the reward if it fell. */

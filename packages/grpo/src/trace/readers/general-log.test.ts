@@ -359,6 +359,14 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it('have settings in words between them', async () => {
+    const line = (step: number) => `[train] iter=${step} algo=grpo mean_reward=0.${step} loss=0.2 kl=nan\n`;
+    const reading = await readText('a.log', line(1) + line(2));
+    expect(column(reading, 'reward')).toEqual([0.1, 0.2]);
+    expect(column(reading, 'loss')).toEqual([0.2, 0.2]);
+    expect(column(reading, 'kl')).toEqual([Number.NaN, Number.NaN]);
+  });
+
   it.each([
     ['dead_groups', 'frac_reward_zero_std', [1, 1], undefined],
     ['mixed_groups', 'frac_reward_zero_std', [1, 1], undefined],
