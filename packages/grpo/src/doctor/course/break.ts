@@ -13,9 +13,9 @@ export interface Break extends Omit<Shift, 'beyond'> {
 }
 
 const FEWEST = 3;
-/** From as many entries on the noise is known. */
+/** Of more entries the noise is known. */
 export const MOST = 15;
-/** Values in a row that rise by chance once in 120 orders. */
+/** So many values are in order by chance once in 60 times. */
 const STEADY = 5;
 
 /** The change of a metric in a short log: where two sides lie farthest apart; undefined where none do. */
@@ -40,7 +40,7 @@ export function breakOf({ points, floor }: MetricCourse): Break | undefined {
   return { from, to, step: points[before.length]!.step, near, isSteady, isShown };
 }
 
-/** Whether a value that is a ratio's changed so many times, and by no single pair of near values less than the root of it. */
+/** Whether the values changed so many times, and the nearest of both sides by the root of it. */
 export function isTimes({ from, to, near, isSteady }: Break, times: number): boolean {
   const ratio = (pair: { from: number; to: number }) => Math.max(pair.from / pair.to, pair.to / pair.from);
   return ratio({ from, to }) >= times && (isSteady || ratio(near) >= Math.sqrt(times));
@@ -60,7 +60,7 @@ export interface Loss extends Omit<Shift, 'beyond'> {
 /** Share of the best that is lost at least. */
 export const LOST = 0.65;
 
-/** Dixon's critical values of gap ÷ range for 5 to 16 values, one of which lies apart: chance does so once in 200. */
+/** Dixon's critical values (r10) of gap ÷ range for 5 to 16 values, the lowest of which lies apart: chance does so once in 200. */
 const DIXON = [0.821, 0.74, 0.68, 0.634, 0.598, 0.568, 0.542, 0.522, 0.503, 0.488, 0.475, 0.463];
 
 /**

@@ -118,8 +118,9 @@ export const b58: Fault = {
         if (!evaluation || evaluation.points.length < 5) return notApplicable('5 evaluations');
         const { points, fall } = evaluation;
         const loss = lossOf(points, LOST);
+        const fallen = fall.from - fall.to;
         const isLower =
-          points.length >= 8 && fall.beyond >= BEYOND_NOISE && fall.to < (1 - LEAST) * fall.from;
+          points.length >= 8 && fallen > LEAST * Math.abs(fall.from) && fall.beyond >= BEYOND_NOISE;
         if (!loss?.isSure && !isLower) return pass({ evaluations: points.length });
         const { from, to, step } = loss?.isSure ? loss : fall;
         return warn({ from, to, step }, [{ step, text: 'eval_reward', values: { value: to } }]);

@@ -94,7 +94,15 @@ testLogCheck('B61.reward', [
     measured: { step: 7, moved: 'Moved before it: gradient norm (step 3).' },
   },
   {
-    name: 'the same without it',
+    name: 'a penalty that shrinks as the gradient grows',
+    metrics: {
+      reward: [-0.5, -0.51, -0.5, -0.49, -0.5, -0.5, -0.45, -0.44, -0.45, -0.44, -0.45],
+      grad_norm: [4.6, 16, 52, 125, 207, 173, 473, 378, 480, 400, 272],
+    },
+    verdict: 'not applicable',
+  },
+  {
+    name: 'a third less, without it',
     metrics: { reward: [0.79, 0.83, 0.72, 0.75, 0.69, 0.68, 0.52, 0.54, 0.57, 0.6, 0.53] },
     verdict: 'not applicable',
   },

@@ -191,7 +191,9 @@ const noiseAfter = (start: number) => Math.min(NOISE, Math.max(1, GROWN * start)
 /** The fall of the reward in a short log: far beyond all values before it, or beside another break of the policy. */
 function shortLoss(log: LogView): Outcome<Fall> {
   const { shift, points } = log.course.of('reward')!;
-  const isFallen = points.length >= 8 && shift.to < (1 - FALLEN) * shift.from && shift.beyond >= BEYOND_NOISE;
+  const fallen = shift.from - shift.to;
+  const isFallen =
+    points.length >= 8 && fallen > FALLEN * Math.abs(shift.from) && shift.beyond >= BEYOND_NOISE;
   const loss = lossOf(points, LOST) ?? (isFallen ? { ...shift, isSure: false } : undefined);
   if (!loss) return notApplicable(`${FEWEST} entries`);
   const { from, to, step, isSure } = loss;
