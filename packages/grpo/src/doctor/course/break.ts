@@ -1,4 +1,4 @@
-/** Changes in logs of a few entries, whose noise is not known: those that no noise of an entry makes. */
+/** Finds changes in logs of a few entries that are larger than the noise of an entry, which such a log does not show. */
 import { median } from '../../maths/quantile.js';
 import type { MetricCourse, Point, Shift } from './metric-course.js';
 
@@ -13,7 +13,7 @@ export interface Break extends Omit<Shift, 'beyond'> {
 }
 
 const FEWEST = 3;
-/** Of more entries the noise is known. */
+/** Longer logs show their noise. */
 export const MOST = 15;
 /** So many values are in order by chance once in 60 times. */
 const STEADY = 5;
@@ -53,12 +53,9 @@ export function isBy({ from, to, near, isSteady }: Break, share: number): boolea
 
 /** A reward or an accuracy that lost most of what it had, for good. */
 export interface Loss extends Omit<Shift, 'beyond'> {
-  /** Whether the values before it alone tell that the fall is none of chance. */
+  /** Whether the values before it alone rule chance out. */
   isSure: boolean;
 }
-
-/** Share of the best that is lost at least. */
-export const LOST = 0.65;
 
 /** Dixon's critical values (r10) of gap ÷ range for 5 to 16 values, the lowest of which lies apart: chance does so once in 200. */
 const DIXON = [0.821, 0.74, 0.68, 0.634, 0.598, 0.568, 0.542, 0.522, 0.503, 0.488, 0.475, 0.463];
@@ -72,13 +69,14 @@ export function lossOf(points: readonly Point[], lost: number): Loss | undefined
   if (points.length < FEWEST || points.length > MOST) return undefined;
   const values = points.map(({ value }) => value);
   const [floor, best] = [Math.min(0, ...values), Math.max(...values)];
-  const low = best - lost * (best - floor);
+  // Penalties that all lie near to each other have lost little.
+  const low = best - lost * Math.max(best - floor, Math.abs(best));
   const turn = 1 + values.findLastIndex((value) => value > low);
   if (turn === 0 || turn === values.length || best === floor) return undefined;
   const before = values.slice(0, turn);
   const [most, least, top] = [Math.max(...values.slice(turn)), Math.min(...before), Math.max(...before)];
   const critical = DIXON[turn + 1 - 5] ?? Number.POSITIVE_INFINITY;
-  // One group in an entry is all right or all wrong, so that one entry shows nothing.
+  // A single group is all right or all wrong, so one last entry proves nothing.
   const isOneGroup = turn === values.length - 1 && values.every(Number.isInteger);
   return {
     from: best,

@@ -128,6 +128,11 @@ describe('breakOf', () => {
     expect(found).toMatchObject({ from: 1, to: 16, isSteady: true, isShown: true });
     expect([isTimes(found, 16), isTimes(found, 17)]).toEqual([true, false]);
   });
+  it('does not call a change many times whose sides nearly meet', () => {
+    const found = { from: 0.5, to: 2.1, step: 4, near: { from: 0.9, to: 1.7 }, isShown: true };
+    expect(isTimes({ ...found, isSteady: false }, 4)).toBe(false);
+    expect(isTimes({ ...found, isSteady: true }, 4)).toBe(true);
+  });
   it('finds none where sides overlap, or the noise of a longer log is known', () => {
     expect(breakOf(new MetricCourse(points([1, 5, 1]), 1))).toBeUndefined();
     expect(breakOf(new MetricCourse(points(Array.from({ length: 16 }, (_, i) => i)), 1))).toBeUndefined();

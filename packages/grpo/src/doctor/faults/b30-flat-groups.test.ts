@@ -50,6 +50,11 @@ testLogCheck('B30.few', [
     measured: { step: 3 },
   },
   {
+    name: 'a mean of 0 in a few entries, which tells nothing of groups',
+    metrics: { reward: [-0.4, 0, 0, 0, 0] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'all in the last entry alone',
     metrics: { reward: [0.4, 0.5, 0.4, 0], frac_reward_zero_std: [0.1, 0.1, 0.1, 1] },
     verdict: 'pass',

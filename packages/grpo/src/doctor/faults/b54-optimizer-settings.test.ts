@@ -72,6 +72,11 @@ testLogCheck('B54.gradient', [
     evidence: { step: 7 },
   },
   {
+    name: 'small in the second entry alone',
+    metrics: { grad_norm: [0.47, 0.0017, 1.09, 0.59, 1.54, 0.83, 0.85, 1.2, 0.61, 1.53] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'grows as the reward begins to pay',
     metrics: { grad_norm: [0.01, 0.02, 0.2, 0.6, 1.35], reward: [0, 0, 0.1, 0.3, 0.6] },
     verdict: 'not applicable',

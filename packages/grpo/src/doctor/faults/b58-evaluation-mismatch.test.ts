@@ -107,6 +107,11 @@ testLogCheck('B58.lost', [
     verdict: 'warn',
     measured: { to: expect.closeTo(0.6575) },
   },
+  {
+    name: 'a penalty that is larger by a twentieth',
+    metrics: { eval_reward: [-0.4, -0.401, -0.4, -0.401, -0.4, -0.401, -0.42, -0.421, -0.42, -0.421] },
+    verdict: 'pass',
+  },
   { name: 'back where it began', metrics: { eval_reward: [0.3, 0.5, 0.7, 0.8, 0.4] }, verdict: 'pass' },
   { name: 'lower by a tenth', metrics: { eval_reward: [0.7, 0.71, 0.69, 0.7, 0.6] }, verdict: 'pass' },
   { name: 'four of them', metrics: { eval_reward: [0.7, 0.7, 0.7, 0.2] }, verdict: 'not applicable' },

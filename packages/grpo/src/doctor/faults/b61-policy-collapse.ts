@@ -1,6 +1,6 @@
 import { falls } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
-import { LOST, lossOf } from '../course/break.js';
+import { lossOf } from '../course/break.js';
 import { companionsOf, largeBreak, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
@@ -17,6 +17,8 @@ const GROWN = 4;
 /** Answers of a fifth or five times the length are other answers. */
 const TIMES = 5;
 
+/** Share of the best reward that the last entries of a short log have all lost. */
+const LOST = 0.65;
 /** Share of the reward at the start that is lost where the policy breaks beside it. */
 const FALLEN = 0.2;
 
@@ -199,7 +201,7 @@ function shortLoss(log: LogView): Outcome<Fall> {
   const { from, to, step, isSure } = loss;
   const isBroken = (['entropy', 'length', 'cut', 'gradient'] as const).some((one) => {
     const broken = largeBreak(log.course, one) ?? movementOf(log.course, one);
-    // Where all completions earn nothing, the gradient falls by itself.
+    // A gradient also falls because all completions earn nothing.
     return broken && broken.step <= step && (one !== 'gradient' || broken.to > broken.from);
   });
   if (!isSure && !isBroken) return notApplicable(`${FEWEST} entries`);

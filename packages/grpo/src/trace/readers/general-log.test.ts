@@ -707,6 +707,11 @@ describe('rows of JSON', () => {
     expect(column(reading, 'eval_reward')).toEqual([undefined, 0.9]);
   });
 
+  it('are of training in a run that is named test', async () => {
+    const rows = [1, 2].map((step) => ({ ...train(step), name: 'test' }));
+    expect(column(await readText('a.jsonl', lines(rows)), 'reward')).toEqual([0.5, 0.5]);
+  });
+
   it.each([{ type: 'sample' }, { prompt: 'p', completion: 'c' }])(
     'of completions are none of training: %j',
     async (kind) => {

@@ -97,7 +97,7 @@ export class NamedLines implements LogFormat {
     if (head?.unit === 'epoch' && this.#hasSteps && isMean) return;
     this.#hasSteps ||= head !== undefined && head.unit !== 'epoch' && telling.length > 0;
     const isAlone = telling.length === 0;
-    // What a script says of a checkpoint is no other row of its step.
+    // A script may repeat the reward of the step when it saves a checkpoint.
     if (head && head.step === this.#block?.head?.step && OF_CHECKPOINT.test(text)) return;
     // The bar of the run, which has no words, may be all that tells the step; others are of what is done within one.
     const opens = bar ? bar[1]!.trim() === '' && !this.#hasHeads : head !== undefined;
@@ -226,7 +226,7 @@ export class NamedLines implements LogFormat {
   }
 }
 
-/** What stands around a bar: metrics may be its label, `loss 0.3 reward 0.5:  12%|█ | 12/100 [`. */
+/** Returns the text on both sides of a bar; its label may hold metrics: `loss 0.3 reward 0.5:  12%|█ | 12/100 [`. */
 function besideBar([bar, label]: RegExpExecArray, text: string): string {
   const behind = text.slice(text.indexOf(bar) + bar.length);
   return /\d\.\d/.test(label!) ? `${label!.replace(/:\s*$/, '')} | ${behind}` : behind;

@@ -280,12 +280,12 @@ function withTruncation(run: CollectedLog): CollectedLog {
 /** Words that a header has, found quickly. */
 const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|구간/i;
 const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad/i;
-/** What the first column counts, where no other does: epochs, rollouts, or spans of steps. */
+/** Matches the name of a first column that counts spans of steps. */
 const SPAN = /^(?:(?:steps?[ _]?)?(?:window|range|interval)s?|区间|구간)$/i;
 /** The longest line that is searched for a header out of the ordinary. */
 const MOST_OF_HEADER = 2000;
 
-/** What a line of metrics has and a header of steps has not: splitting each such line would take long. */
+/** Matches lines of metrics, which are no headers of steps; to split each of them would take long. */
 const HAS_VALUES = /\d[.:]|[={}]/;
 
 /** The transposed table that a line is the header of. */

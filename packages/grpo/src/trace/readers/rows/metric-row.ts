@@ -58,7 +58,7 @@ const METRIC =
 export const isMetricName = (name: string): boolean => METRIC.test(name) || isTraining(name);
 
 /** Keys under which a row says its kind. */
-const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode', 'stage', 'name', 'tag'];
+const KINDS = ['what', 'event', 'type', 'kind', 'phase', 'split', 'mode', 'stage', 'tag'];
 const EVALUATION = new RegExp(
   `^(?:${EVALUATION_WORDS})(?:[_ -](?:done|end|step|results?|metrics|summary|complete|finished))?$`,
   'i',
@@ -102,7 +102,9 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   const isKind = (words: RegExp) =>
     KINDS.some((kind) => typeof flat[kind] === 'string' && words.test(flat[kind]));
   if (isSample(flat)) return undefined;
-  const isEvaluation = flat.is_eval === true || isKind(EVALUATION);
+  // A whole run may be named `test`.
+  const isNamed = typeof flat.name === 'string' && /^eval/i.test(flat.name);
+  const isEvaluation = flat.is_eval === true || isNamed || isKind(EVALUATION);
   if (isEvaluation) {
     const named = Object.entries(values).map(([name, value]) => [inEvaluation(name), value] as const);
     const all = named.map(([name]) => name);

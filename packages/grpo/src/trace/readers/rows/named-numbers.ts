@@ -98,7 +98,7 @@ const THOUSANDS = /,(?<=[:=\s|][-+]?[1-9]\d{0,2}(?:,\d{3})*,)(?=\d{3}(?!\d))/g;
 /** `0,0012`: no number between thousands begins so. */
 const DECIMAL_COMMA = /(?<![\d.,])0,\d{2,}(?![\d.,])/;
 /** A setting in words: `algo=grpo` before a name would be a part of it. */
-const WORDED = /(?<![\w/.@-])[A-Za-z_]\w*=(?!nan\b|[-+]?inf)[A-Za-z][\w-]*(?=\s)/gi;
+const WORDED = /(?<![\w/.@-])[A-Za-z_]\w*=(?!nan\b|inf)[A-Za-z][\w-]*(?=\s)/gi;
 /** Quotes around a name, of a dict that lost its brace, and marks of Markdown. */
 const MARKUP = /(["'])(?=[\w/.@ -]+\1\s*:)|["'](?<=[\w/.@-]["'])(?=\s*:)|`|\*\*/g;
 
