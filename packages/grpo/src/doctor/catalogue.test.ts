@@ -25,6 +25,7 @@ const WITHOUT_SOURCE = [
   'B43.monitors',
   'B44.log',
   'B44.micro-steps',
+  'B44.told',
   'B45.kl',
   'B50.control',
   'B50.log',

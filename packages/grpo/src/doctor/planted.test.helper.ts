@@ -55,6 +55,8 @@ export interface LogCase {
   declared?: Declared;
   /** Of the first entry; 1 when missing. */
   firstStep?: number;
+  /** Steps from one entry to the next; 1 when missing. */
+  every?: number;
   verdict: Outcome['verdict'];
   evidence?: object;
   measured?: object;
@@ -80,14 +82,15 @@ export function seriesOf({
   metrics,
   series,
   firstStep = 1,
-}: Pick<LogCase, 'metrics' | 'series' | 'firstStep'>): MetricSeries {
+  every = 1,
+}: Pick<LogCase, 'metrics' | 'series' | 'firstStep' | 'every'>): MetricSeries {
   const count = Math.max(...Object.values(metrics).map(({ length }) => length));
   return {
     producer: { name: 'test' },
-    stepsPerEntry: 1,
+    ...(every === 1 && { stepsPerEntry: 1 }),
     ...series,
     entries: Array.from({ length: count }, (_, i) => ({
-      step: firstStep + i,
+      step: firstStep + every * i,
       values: Object.fromEntries(
         Object.entries(metrics).flatMap(([name, column]) =>
           column[i] === undefined ? [] : [[name, column[i]]],

@@ -20,7 +20,7 @@ export function verdictOf({ findings, judgements, course, records }: Diagnosis):
     return course?.steps ? 'too little to judge' : 'not judged';
   if (findings.some(({ severity }) => severity !== 'inform')) return 'sick';
   if (records > 0 || !course || course.isLong) return 'nothing found';
-  if (course.gain && course.of('reward')!.points.length >= FEWEST_RISING) return 'nothing found';
+  if (course.lastingGain && course.of('reward')!.points.length >= FEWEST_RISING) return 'nothing found';
   return 'too little to judge';
 }
 

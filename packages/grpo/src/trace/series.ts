@@ -28,6 +28,8 @@ export interface MetricSeries {
   command?: string;
   /** The last exception, `ValueError: …`, and the line of the log that has it. */
   exception?: { text: string; line: number };
+  /** Lines that say that an update was skipped: how many, and the first. */
+  skips?: { count: number; text: string; line: number };
   /** What `reward_std` is: the mean over the groups, or over the whole batch. Missing when the version is unknown. */
   rewardDeviation?: 'groups' | 'batch';
   /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */

@@ -5,7 +5,7 @@
 import { type CourseRow, rowText } from '../../doctor/course/rows.js';
 import { entryOf } from '../../doctor/registry.js';
 import { UNPROVED } from '../../view/report/examined.js';
-import type { Report, ReportItem, Section } from '../../view/report/report.js';
+import type { Report, ReportItem } from '../../view/report/report.js';
 import { colors } from '../colors.js';
 import { twoColumns, wrap } from '../text-layout.js';
 
@@ -35,10 +35,11 @@ export function terminalReport(report: Report, width = 100): string {
   const isTold = !cause || course.some(({ movement }) => movement);
   const told = isTold ? courseLines(course, width, clamp(LINES - rest - 4, 1, MOST_ROWS)) : [];
   const fixed = blocks([head, lead, told, coverage ?? []]);
-  const sections = sectionLines(report.sections, width, Math.max(3, LINES - fixed.length - 1));
+  const sections = sectionLines(report, width, Math.max(3, LINES - fixed.length - 1));
   const room = LINES - fixed.length - (sections.length > 0 ? sections.length + 1 : 0);
   const last = [...(coverage ?? []), ...fitting(others, room)];
-  return `${blocks([head, lead, told, sections, last]).join('\n')}\n`;
+  const between = cause ? [told, sections] : [sections, told];
+  return `${blocks([head, lead, ...between, last]).join('\n')}\n`;
 }
 
 const clamp = (value: number, least: number, most: number) => Math.max(least, Math.min(most, value));
@@ -83,14 +84,23 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
   ];
 }
 
-/** The other findings, a line or two per finding: all independent faults, and as many consequences and notes as fit. */
-function sectionLines(sections: readonly Section[], width: number, room: number): string[] {
+/**
+ * The other findings, a line or two per finding: all independent faults, and as many consequences and notes as fit. The first
+ * note says what to do where nothing leads and too little was judged.
+ */
+function sectionLines({ sections, cause, isSound }: Report, width: number, room: number): string[] {
   const lines: string[] = [];
   const left: string[] = [];
   for (const { title, findings, brief } of sections) {
     for (const [i, item] of findings.entries()) {
       const head = i === 0 ? [...(lines.length > 0 ? [''] : []), `${title}:`] : [];
       const more = [...head, ...briefLines(item, width)];
+      if (i === 0 && !cause && !isSound)
+        more.push(
+          ...twoColumns([['do', item.check.remedy]], 4, width - MARGIN).map(
+            (line) => ' '.repeat(MARGIN) + line,
+          ),
+        );
       // Independent faults are always printed. The last line lists the codes of the findings without room.
       const isOwn = !brief || item.finding.severity === 'fail';
       if (isOwn || (left.length === 0 && lines.length + more.length < room)) lines.push(...more);

@@ -86,3 +86,29 @@ testLogCheck('B17.log', [
   },
   { name: 'once', metrics: { identical_groups: [1, 0, 0, 0] }, verdict: 'pass' },
 ]);
+
+const alike = (more: object = {}) => ({
+  'completions/min_length': [29, 29],
+  'completions/max_length': [29, 29],
+  frac_reward_zero_std: [1, 1],
+  reward: [0.8, 0.8],
+  ...more,
+});
+
+testLogCheck('B17.lengths', [
+  {
+    name: 'one length and equal rewards',
+    metrics: alike(),
+    verdict: 'warn',
+    measured: { alike: 2, tokens: 29 },
+  },
+  { name: 'the same, all right', metrics: alike({ reward: [1, 1] }), verdict: 'inform' },
+  { name: 'rewards that differ', metrics: alike({ frac_reward_zero_std: [0.5, 0.5] }), verdict: 'pass' },
+  { name: 'all cut at the limit', metrics: alike({ 'completions/clipped_ratio': [1, 1] }), verdict: 'pass' },
+  {
+    name: 'a word',
+    metrics: alike({ 'completions/min_length': [2, 2], 'completions/max_length': [2, 2] }),
+    verdict: 'pass',
+  },
+  { name: 'lengths that differ', metrics: alike({ 'completions/min_length': [20, 21] }), verdict: 'pass' },
+]);

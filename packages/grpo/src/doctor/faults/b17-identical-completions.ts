@@ -4,12 +4,14 @@ import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { inputs, keysOf, membersOf } from '../inputs.js';
-import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Log-probability (about 1e-9) below which two equal samples are not chance. */
 const ACCIDENT = -20;
 const HALF = 0.5;
+/** Tokens of a sentence: shorter answers may all have one length. */
+const WORDED = 8;
 
 export const b17: Fault = {
   code: 'B17',
@@ -127,8 +129,53 @@ export const b17: Fault = {
       says: (m) =>
         say`In ${m.alike} of ${m.entries} entries all completions of a prompt are identical. Either the sampler is broken, or the task is learnt; entropy and reward would show which.`,
     }),
+    logCheck({
+      code: 'B17.lengths',
+      title: 'Completions that earn the same differ in length',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 4,
+      rank: 6,
+      threshold: `in fewer than half of the entries that have them, least and largest length are one number of ${WORDED} tokens or more, none of the completions is truncated, and all groups have equal rewards; it only informs where the reward is 1`,
+      sources: ['modelscope/ms-swift#4570'],
+      why: 'Texts of a sentence or more that all have one length, and one reward in each group, are one text.',
+      remedy:
+        'Raise the temperature; look for `do_sample=False`, a top_k of 1, one seed for all completions, or a policy that has collapsed to one answer.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30', 'B45', 'B53'],
+      settles: 'The completions of one group, side by side.',
+      proofs: [],
+      needs: ['completions/min_length', 'completions/max_length'],
+      test(log): Outcome<{ entries: number; alike: number; tokens: number; reward?: number }> {
+        const told = log.series.entries.filter(
+          ({ values }) => values['completions/min_length']! > 0 && 'completions/max_length' in values,
+        );
+        const alike = told.filter(({ values }) => isAlike(values));
+        const [first] = alike;
+        const measured = {
+          entries: told.length,
+          alike: alike.length,
+          tokens: first?.values['completions/max_length'] ?? 0,
+          ...(first?.values.reward !== undefined && { reward: first.values.reward }),
+        };
+        if (!first || 2 * alike.length < told.length) return pass(measured);
+        const evidence = [
+          { step: first.step, text: 'completions/max_length', values: { value: measured.tokens } },
+        ];
+        return measured.reward === 1 ? inform(measured, evidence) : warn(measured, evidence);
+      },
+      says: (m) =>
+        say`In ${m.alike} of ${m.entries} entries every completion has ${m.tokens} tokens, and within each group the rewards are equal${m.reward === undefined ? '' : say` (${m.reward} on average)`}: the completions of a prompt are most likely one and the same text.`,
+    }),
   ],
 };
+
+/** Whether all completions of an entry are as long as each other, and earn what their groups earn. */
+function isAlike(values: Readonly<Record<string, number | undefined>>): boolean {
+  const [least, most] = [values['completions/min_length']!, values['completions/max_length']];
+  const isFlat = values.frac_reward_zero_std === 1 || values.reward_std === 0;
+  return least === most && least >= WORDED && isFlat && !(values['completions/clipped_ratio']! > 0);
+}
 
 /** Σ entropy of a completion's tokens: what −Σ log p is on average. NaN where it is not in the first update. */
 function entropyOf(record: StepRecord, completion: number): number {

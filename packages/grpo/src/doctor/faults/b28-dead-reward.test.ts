@@ -111,3 +111,29 @@ testLogCheck('B28.few', [
     verdict: 'pass',
   },
 ]);
+
+testLogCheck('B28.nothing', [
+  { name: 'in one entry', metrics: { reward: [0] }, verdict: 'inform', measured: { entries: 1, zeros: 1 } },
+  {
+    name: 'in all but the first',
+    metrics: { reward: [0.0005, 0, 0, 0] },
+    verdict: 'inform',
+    evidence: { step: 2 },
+    measured: { entries: 4, zeros: 3 },
+  },
+  { name: 'in half of them', metrics: { reward: [0.1, 0, 0.2, 0] }, verdict: 'pass' },
+  { name: 'with penalties, whose sum may be 0', metrics: { reward: [-0.4, 0, 0, 0] }, verdict: 'pass' },
+  { name: 'of rewards that differ', metrics: { reward: [0, 0], reward_std: [0.5, 0] }, verdict: 'pass' },
+  {
+    name: 'in print with two decimals',
+    metrics: { reward: [0.01, 0, 0, 0] },
+    series: { decimals: { reward: 2 } },
+    verdict: 'pass',
+  },
+  {
+    name: 'where the log counts flat groups',
+    metrics: { reward: [0, 0], frac_reward_zero_std: [1, 1] },
+    verdict: 'not applicable',
+  },
+  { name: 'in twenty steps', metrics: { reward: times(20, 0) }, verdict: 'not applicable' },
+]);

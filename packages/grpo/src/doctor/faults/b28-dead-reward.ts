@@ -2,13 +2,16 @@ import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at, fromTheStart, functionOf, rewardNames } from '../log-view.js';
-import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
 
 /** Names of penalties, which are 0 where there is nothing to penalise. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;
 /** Fewest steps for which a constant metric is evidence, and for which it is worth a word. */
 const [LONG, FEW] = [20, 3];
+
+/** Share of entries without a reward from which it is worth a word, and decimals of a zero that are nothing. */
+const [MOSTLY, DECIMALS] = [2 / 3, 3];
 
 /** Names of rewards for the form of an answer. */
 const FORM = /format|tag|xml|style/i;
@@ -72,7 +75,7 @@ export const b28: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 6,
-      threshold: `in a log of ${FEW} to ${LONG - 1} steps, no reward is one value in every entry while another varies; a penalty of 0 and a reward that all earn are healthy. It only informs`,
+      threshold: `in a log of ${FEW} to ${LONG - 1} steps, no reward is one value in every entry while another, or the total, varies; a penalty of 0 and a reward that all earn are healthy. It only informs`,
       sources: ['huggingface/open-r1#239'],
       why: 'Seen in runs whose format could not match, and in one whose accuracy was a fallback of 0.5 for every completion.',
       remedy: 'Test the function on a text that should earn more, and on one that should earn less.',
@@ -84,9 +87,10 @@ export const b28: Fault = {
         const names = rewardNames(log);
         const valuesOf = (name: string) => withoutNaN(log.column(`rewards/${name}/mean`));
         const judged = names.filter((name) => valuesOf(name).length >= FEW);
-        if (judged.length < 2 || log.stepsWith('reward') >= LONG)
-          return notApplicable(`several rewards over ${FEW} to ${LONG - 1} steps`);
+        if (judged.length === 0 || log.stepsWith('reward') >= LONG)
+          return notApplicable(`rewards/NAME/mean over ${FEW} to ${LONG - 1} steps`);
         const still = judged.filter((name) => isFlat(valuesOf(name)));
+        const isVaried = still.length < judged.length || !isFlat(withoutNaN(log.column('reward')));
         const dead = still.filter((name) => {
           const [value] = valuesOf(name) as [number];
           return value !== 1 && !(value === 0 && PENALTY.test(name));
@@ -96,7 +100,7 @@ export const b28: Fault = {
           entries: valuesOf(judged[0]!).length,
           what: dead.map((name) => say`${name} is ${valuesOf(name)[0]!}`).join(', '),
         };
-        return dead.length > 0 && still.length < judged.length
+        return dead.length > 0 && isVaried
           ? inform(
               measured,
               dead.flatMap((name) => fromTheStart(log, `rewards/${name}/mean`)),
@@ -104,7 +108,41 @@ export const b28: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`Of ${m.rewards} rewards ${m.what} in each of ${m.entries} entries: no completion has earned more yet, or the function gives every one the same.`,
+        say`${m.rewards === 1 ? 'The reward' : say`Of ${m.rewards} rewards`} ${m.what} in each of ${m.entries} entries: no completion has earned more yet, or the function gives every one the same.`,
+    }),
+    logCheck({
+      code: 'B28.nothing',
+      title: 'Some completion of a short log earns something',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 4,
+      threshold: `in a log of fewer than ${LONG} steps without a share of flat groups, the reward is 0 in fewer than ${percent(MOSTLY)} of the entries, or negative in one, or has a deviation. It only informs: gains and losses may cancel out`,
+      sources: ['huggingface/open-r1#239'],
+      why: 'A mean of exactly 0 is the mean of zeros, unless rewards of both signs sum to it.',
+      remedy:
+        'Grade a gold completion: without a reward the function is wrong. With one the task is too hard to begin with: use easier problems, a reward in parts, or train on examples first.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30'],
+      settles: 'The completions of one step with their rewards.',
+      proofs: [],
+      needs: ['reward'],
+      test(log): Outcome<{ entries: number; zeros: number }> {
+        const rewards = withoutNaN(log.column('reward'));
+        if (rewards.length === 0 || log.stepsWith('reward') >= LONG || log.has('frac_reward_zero_std'))
+          return notApplicable(`a reward over fewer than ${LONG} steps, without a share of flat groups`);
+        const zeros = rewards.filter((reward) => reward === 0).length;
+        const measured = { entries: rewards.length, zeros };
+        // Of a column that has only zeros, `0.0` is how a zero is printed.
+        const isRounded = zeros < rewards.length && (log.series.decimals?.reward ?? DECIMALS) < DECIMALS;
+        const isSpread = withoutNaN(log.column('reward_std')).some((deviation) => deviation > 0);
+        const isOfBothSigns = rewards.some((reward) => reward < 0);
+        return zeros < MOSTLY * rewards.length || isRounded || isSpread || isOfBothSigns
+          ? pass(measured)
+          : inform(measured, [at(log, log.column('reward').indexOf(0), 'reward', 0)]);
+      },
+      says: (m) =>
+        say`The reward is 0 in ${m.zeros === m.entries ? (m.entries === 1 ? 'the one entry' : say`all ${m.entries} entries`) : say`${m.zeros} of ${m.entries} entries`}: unless gains and losses cancel out, no completion earned anything there, and equal rewards have no signal.`,
     }),
     logCheck({
       code: 'B28.chance',

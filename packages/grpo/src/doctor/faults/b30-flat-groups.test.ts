@@ -88,6 +88,18 @@ testLogCheck('B30.few', [
     verdict: 'pass',
   },
   {
+    name: 'most, in a log without a reward',
+    metrics: { frac_reward_zero_std: [0.6, 0.9, 0.95] },
+    verdict: 'inform',
+    measured: { steps: 3, right: false },
+  },
+  {
+    name: 'most, where they may be all right',
+    metrics: { frac_reward_zero_std: [0.75], reward: [0.94] },
+    verdict: 'inform',
+    measured: { right: true },
+  },
+  {
     name: 'a reward alone',
     metrics: { reward: [0.4, 0, 0.2] },
     verdict: 'not applicable',

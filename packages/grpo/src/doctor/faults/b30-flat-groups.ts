@@ -24,7 +24,7 @@ const MUCH = 0.5;
 const ALL = 0.999;
 
 /** Groups without a signal in a short log, and where they came to be most. */
-type Few = { steps: number; share: number; apart: boolean } & Partial<
+type Few = { steps: number; share: number; apart: boolean; right: boolean } & Partial<
   Record<'from' | 'to' | 'step' | 'start' | 'end', number>
 >;
 
@@ -145,12 +145,12 @@ export const b30: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The completions of one group with their rewards.',
       proofs: [],
-      needs: ['reward'],
+      needs: [],
       test(log): Outcome<Few> {
         if (!isCompared(log.declared)) return notApplicable(COMPARED);
-        const { steps } = log.course;
-        if (steps >= FEW_STEPS) return notApplicable(`fewer than ${FEW_STEPS} steps`);
         const shares = log.course.flatShares.map(({ value }) => value);
+        const steps = Math.max(log.course.steps, shares.length);
+        if (steps >= FEW_STEPS) return notApplicable(`fewer than ${FEW_STEPS} steps`);
         if (shares.length === 0) return notApplicable('frac_reward_zero_std, or reward_std');
         const share = mean(shares);
         const deviations = log.names(/^rewards\/.+\/std$/);
@@ -159,7 +159,8 @@ export const b30: Fault = {
             (values.frac_reward_zero_std === 1 || values.reward_std === 0) &&
             deviations.some((name) => values[name]! > 0),
         );
-        const measured = { steps, share, apart };
+        const last = log.course.pointsOf('reward').at(-1)?.value ?? 0;
+        const measured = { steps, share, apart, right: last >= share && last <= 1 };
         const broken = largeBreak(log.course, 'flat');
         if (broken?.isShown && broken.to > broken.from && broken.to >= MUCH) {
           const { from, to, step } = broken;
@@ -173,14 +174,14 @@ export const b30: Fault = {
           };
           const evidence = [{ step, text: 'frac_reward_zero_std', values: { value: to } }];
           // A high reward may be one of groups that are all right.
-          return log.course.height < LOW ? warn(gone, evidence) : inform(gone, evidence);
+          return reward && log.course.height < LOW ? warn(gone, evidence) : inform(gone, evidence);
         }
         // B20.log judges runs that never have a signal.
         const isAll = shares.length >= FLAT_ENTRIES && share >= ALL;
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${
+        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''
@@ -289,7 +290,6 @@ export const b30: Fault = {
   ],
 };
 
-/** Whether equal rewards give no advantage. */
 /** What a run lacks that learns from equal rewards as from others, or from none. */
 const COMPARED = 'advantages that are relative to the group, with a weight';
 

@@ -1,5 +1,5 @@
 import type { StepRecord } from '../../trace/index.js';
-import { change, testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { change, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all } from '../plants.test.helper.js';
 
 const executed = (count: number) => (record: StepRecord) => {
@@ -29,4 +29,19 @@ testStepCheck('B44.micro-steps', [
     evidence: { values: { executed: 3, configured: 4 } },
   },
   { name: 'one dropped, and the divisor follows', plant: executed(3), verdict: 'pass' },
+]);
+
+const skips = (count: number) => ({ skips: { count, text: 'Gradient norm 3776, skipping update', line: 7 } });
+
+testLogCheck('B44.told', [
+  {
+    name: 'a line for most entries',
+    metrics: { loss: times(4, 0) },
+    series: skips(3),
+    verdict: 'warn',
+    measured: { skipped: 3, entries: 4 },
+  },
+  { name: 'a line for few of them', metrics: { loss: times(4, 0) }, series: skips(1), verdict: 'inform' },
+  { name: 'a flag in each', metrics: { skipped: [1, 1, 1] }, verdict: 'warn', measured: { skipped: 3 } },
+  { name: 'a flag that never is', metrics: { skipped: [0, 0, 0] }, verdict: 'pass' },
 ]);

@@ -3,8 +3,11 @@ import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { valuesAt } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
-import { fail, notApplicable, pass } from '../outcome.js';
-import { say } from '../sentence.js';
+import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
+
+/** Share of skipped updates from which a run hardly trains. */
+const MUCH = 0.5;
 
 export const b44: Fault = {
   code: 'B44',
@@ -80,6 +83,40 @@ export const b44: Fault = {
       },
       says: (m) =>
         say`${m.executed} micro-steps were executed, but the loss was divided by ${m.divisor} (in ${m.short} of ${m.entries} entries): the gradient is too small by the skipped share.`,
+    }),
+    logCheck({
+      code: 'B44.told',
+      title: 'The trainer skips no updates',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 6,
+      rank: 3,
+      threshold: `no line says that an update, a step or a batch is skipped, and no entry has the flag; it warns from ${percent(MUCH)} of the entries on`,
+      sources: [],
+      why: 'Seen in a run whose guard took every gradient for too large: it ended with the weights that it began with, and said that it was done. A step without a signal is rightly skipped, but it teaches nothing.',
+      remedy:
+        'Find out why: rewards that are equal in every group need other prompts or a finer reward; gradients beyond a limit need clipping, a lower learning rate or a loss that is a mean; values that are not finite need the step of their first appearance.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B62'],
+      settles: 'The weights of two checkpoints: equal bits were never updated.',
+      proofs: [],
+      needs: [],
+      test(log): Outcome<{ entries: number; skipped: number; said?: string }> {
+        const { skips, entries } = log.series;
+        const flags = withoutNaN(log.column('skipped'));
+        if ((!skips && flags.length === 0) || log.has('micro_steps/executed'))
+          return notApplicable('lines or flags of skipped updates, without a number of micro-steps');
+        const skipped = Math.max(skips?.count ?? 0, sum(flags));
+        const measured = {
+          entries: entries.length,
+          skipped,
+          ...(skips && { said: `${shorten(skips.text)} (line ${skips.line})` }),
+        };
+        if (skipped === 0) return pass(measured);
+        return skipped >= MUCH * entries.length ? warn(measured) : inform(measured);
+      },
+      says: (m) =>
+        say`${m.said === undefined ? say`${m.skipped} of ${m.entries} entries have the flag of a skipped update.` : say`${m.skipped} ${m.skipped === 1 ? 'line says' : 'lines say'} that something of an update was skipped, beside ${m.entries} entries: ${m.said}.`} What is skipped trains nothing.`,
     }),
   ],
 };

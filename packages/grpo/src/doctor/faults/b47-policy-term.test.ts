@@ -1,5 +1,5 @@
 import type { StepRecord } from '../../trace/index.js';
-import { change, testStepCheck } from '../planted.test.helper.js';
+import { change, testLogCheck, testStepCheck } from '../planted.test.helper.js';
 import { all, declare, sequences } from '../plants.test.helper.js';
 
 const clamp = (ratio: number, low = 0.8, high = 1.2) => Math.max(low, Math.min(high, ratio));
@@ -78,5 +78,28 @@ testStepCheck('B47.step', [
       probes!.tinyStep!.objectiveChange = -0.01;
     },
     verdict: 'fail',
+  },
+]);
+
+testLogCheck('B47.size', [
+  {
+    name: 'losses of 30 and 80 beside rewards below 1',
+    metrics: { policy_loss: [0.1, 80, 0.2, -30], reward: [0.1, 0.2, 0.1, 0.2] },
+    verdict: 'inform',
+    evidence: { step: 2 },
+    measured: { far: 2, most: 80, limit: 10 },
+  },
+  { name: 'one alone', metrics: { policy_loss: [0.1, 80, 0.2, 0.3] }, verdict: 'pass' },
+  { name: 'rewards as large', metrics: { policy_loss: [30, 80], reward: [10, 9] }, verdict: 'pass' },
+  {
+    name: 'a loss, without a KL',
+    metrics: { loss: [95, 70] },
+    verdict: 'inform',
+    measured: { name: 'loss' },
+  },
+  {
+    name: 'a loss that may be of the KL',
+    metrics: { loss: [95, 70], kl: [900, 800] },
+    verdict: 'not applicable',
   },
 ]);

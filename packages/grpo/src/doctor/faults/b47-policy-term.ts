@@ -1,9 +1,11 @@
+import { withoutNaN } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
-import { stepCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { inputs, membersOf, scoredRows, updateRows } from '../inputs.js';
+import { at } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
-import { type EvidenceOf, fail, notApplicable, pass } from '../outcome.js';
+import { type EvidenceOf, fail, inform, notApplicable, type Outcome, pass } from '../outcome.js';
 import { type Form, formOf } from '../recompute/form.js';
 import { corrects } from '../recompute/masks.js';
 import { topsOf } from '../recompute/micro-batches.js';
@@ -11,6 +13,9 @@ import { missingOf, policyTermsOf } from '../recompute/policy-term.js';
 import { ratiosOf } from '../recompute/ratio.js';
 import { isTrained } from '../recompute/row.js';
 import { say } from '../sentence.js';
+
+/** Times the largest reward, or 1: a policy loss of this size is no mean of ratios near 1 and advantages. */
+const LARGE = 10;
 
 export const b47: Fault = {
   code: 'B47',
@@ -72,6 +77,49 @@ export const b47: Fault = {
       },
       says: (m) =>
         say`A tiny step along the policy term changes Σ advantage × log-prob by ${m.change}: it makes good completions less likely.`,
+    }),
+    logCheck({
+      code: 'B47.size',
+      title: 'The policy loss is as large as a mean of advantages',
+      stage: 'loss',
+      kind: 'heuristic',
+      level: 6,
+      rank: 7,
+      threshold: `in fewer than two entries, or than a tenth, the policy loss is beyond ±${LARGE} times the largest reward, or the largest deviation of rewards, or 1; of a log without a KL the loss is taken where it has no policy loss. It only informs: a loss may be a sum over tokens`,
+      sources: ['arXiv:2402.03300'],
+      why: 'A mean of ratio × advantage is of the size of an advantage where ratios are near 1. A ratio of e^3 takes log-probs that differ by 3 nats.',
+      remedy:
+        'Compare the log-probs of the sampler with those of training on one batch: weights that did not reach the sampler, another template or temperature have this effect. Divide a loss that is a sum by its tokens.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'Ratios and advantages of such a step.',
+      proofs: [],
+      needs: [],
+      test(log): Outcome<{ name: string; entries: number; far: number; most: number; limit: number }> {
+        const name = log.has('policy_loss') || log.has('kl') ? 'policy_loss' : 'loss';
+        const losses = log.column(name);
+        const entries = withoutNaN(losses).length;
+        if (entries < 2)
+          return notApplicable('policy_loss, or the loss of a log without a KL, in two entries');
+        const sizes = ['reward', 'reward_std'].flatMap((metric) => withoutNaN(log.column(metric)));
+        const limit = LARGE * Math.max(1, ...sizes.map(Math.abs));
+        const far = [...losses.keys()].filter((i) => Math.abs(losses[i]!) > limit);
+        const most = far.reduce((a, i) => (Math.abs(losses[i]!) > Math.abs(a) ? losses[i]! : a), 0);
+        const measured = {
+          name: name === 'loss' ? 'loss' : 'policy loss',
+          entries,
+          far: far.length,
+          most,
+          limit,
+        };
+        return far.length < Math.max(2, entries / 10)
+          ? pass(measured)
+          : inform(
+              measured,
+              far.map((i) => at(log, i, name, losses[i]!)),
+            );
+      },
+      says: (m) =>
+        say`The ${m.name} lies beyond ±${m.limit} in ${m.far} of ${m.entries} entries (up to ${m.most}). A mean of ratio × advantage is no larger than an advantage: the ratios are far from 1, as where sampler and trainer score differently, or the loss is a sum.`,
     }),
   ],
 };

@@ -71,3 +71,42 @@ testLogCheck('B62.still', [
   },
   { name: 'few steps', metrics: { reward: noise.slice(0, 60), kl: times(60, 0) }, verdict: 'not applicable' },
 ]);
+
+testLogCheck('B62.sparse', [
+  {
+    name: 'five entries of 140 steps that end below where they began',
+    metrics: { reward: [0.25, 0.28, 0.22, 0.24, 0.23] },
+    every: 35,
+    verdict: 'inform',
+    measured: { first: 1, last: 141, start: 0.265, end: 0.235, most: 0.28 },
+  },
+  {
+    name: 'the same that rises',
+    metrics: { reward: [0.25, 0.28, 0.3, 0.33, 0.34] },
+    every: 35,
+    verdict: 'pass',
+  },
+  {
+    name: 'a reward that was high from the start',
+    metrics: { reward: [0.9, 0.95, 0.92, 0.9, 0.93] },
+    every: 35,
+    verdict: 'pass',
+  },
+  {
+    name: 'one that lost most, which B61.reward judges',
+    metrics: { reward: [0.25, 0.26, 0.26, 0.02, 0.03] },
+    every: 35,
+    verdict: 'pass',
+  },
+  {
+    name: 'five entries of 60 steps',
+    metrics: { reward: [0.25, 0.28, 0.22, 0.24, 0.23] },
+    every: 15,
+    verdict: 'not applicable',
+  },
+  {
+    name: 'every step, which B62.still judges',
+    metrics: { reward: times(120, (i) => 0.25 + 0.01 * (i % 2)) },
+    verdict: 'not applicable',
+  },
+]);

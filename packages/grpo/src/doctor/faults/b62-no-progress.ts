@@ -1,17 +1,20 @@
 import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck } from '../check.js';
+import { lossOf } from '../course/break.js';
 import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 
 /** Nats per token: of an answer of 200 tokens the probability changed by less than half. */
 const AT_REST = 0.002;
 /** Fewest entries in which a KL of exactly 0 shows that no weight has moved. */
 const FROZEN = 10;
+/** Fewest entries of a few that a long run shows, and the rise of the reward, of all that it was, that is none. */
+const SPARSE = { entries: 5, rise: 0.1 };
 
 export const b62: Fault = {
   code: 'B62',
@@ -64,6 +67,41 @@ export const b62: Fault = {
       },
       says: (m) =>
         say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0: no update reaches the policy, or the reference is the policy itself' : say`${m.kl} nats per token: the policy is where it began, too`}${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
+    }),
+    logCheck({
+      code: 'B62.sparse',
+      title: 'The reward rises between the entries of a long run',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 6,
+      rank: 13,
+      threshold: `where ${SPARSE.entries} to ${ENOUGH_STEPS - 1} entries span ${ENOUGH_STEPS} steps or more, the last third of the rewards lies above the first third by more than ${percent(SPARSE.rise)} of the largest, or the reward is high. It only informs: each entry may be of a single step`,
+      sources: ['huggingface/trl#2703'],
+      why: 'Selected lines of a run have the noise of single steps, but a run that learns in 100 steps is seldom where it began.',
+      remedy:
+        'Log every step. If the reward then stands still, too, look at signal, learning rate and KL, in this order.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The reward of every step, or the accuracy on held-out problems before and after.',
+      proofs: [],
+      needs: ['reward'],
+      test(log): Outcome<Record<'first' | 'last' | 'start' | 'end' | 'most' | 'entries', number>> {
+        const { course } = log;
+        const points = course.of('reward')?.points ?? [];
+        const [first, last] = [points[0]?.step ?? 0, points.at(-1)?.step ?? 0];
+        if (course.isLong || points.length < SPARSE.entries || last - first < ENOUGH_STEPS)
+          return notApplicable(`${SPARSE.entries} entries of ${ENOUGH_STEPS} steps`);
+        const values = points.map(({ value }) => value);
+        const third = Math.ceil(values.length / 3);
+        const [start, end] = [median(values.slice(0, third)), median(values.slice(-third))];
+        const measured = { first, last, start, end, most: Math.max(...values), entries: points.length };
+        const rise = SPARSE.rise * Math.max(...values.map(Math.abs));
+        const isFallen = lossOf(points, 0.5) ?? course.collapse;
+        return end - start > rise || course.isHigh || isFallen
+          ? pass(measured)
+          : inform(measured, [{ step: last, text: 'reward', values: { value: end } }]);
+      },
+      says: (m) =>
+        say`The reward does not rise between steps ${m.first} and ${m.last}: ${m.start} in the first third of ${m.entries} entries, ${m.end} in the last, ${m.most} at most.`,
     }),
   ],
 };

@@ -966,6 +966,65 @@ describe('a table with a metric per line', () => {
   });
 });
 
+describe('a Markdown table with a metric per line', () => {
+  it('has a run for each column of values', async () => {
+    const row = (step: number, name: string, ...values: string[]) =>
+      `| ${[step, name, ...values].join(' | ')} |`;
+    const reading = await readText(
+      'm.md',
+      [
+        '| step | metric | plain | clip-higher |',
+        '|---|---|---|---|',
+        row(10, 'reward', '0.31', '0.30'),
+        row(10, 'entropy', '0.96', '1.00'),
+        row(20, 'reward', '0.35', '**0.36**'),
+        row(20, 'entropy', '1.04', '4.92 ⚠️'),
+      ].join('\n'),
+    );
+    const [plain, higher] = await Promise.all(reading.runs!.map(({ read }) => read()));
+    expect(steps(plain!)).toEqual([10, 20]);
+    expect(column(plain!, 'entropy')).toEqual([0.96, 1.04]);
+    expect(column(higher!, 'entropy')).toEqual([1, 4.92]);
+    expect(column(higher!, 'reward')).toEqual([0.3, 0.36]);
+  });
+});
+
+describe('a table of spans', () => {
+  it('may end with one that is open, and have a KL alone', async () => {
+    const reading = await readText(
+      's.md',
+      '| train_step 段 | mean KL |\n|---|---|\n| 0–50 | 0.29 |\n| 50–200 | 2.78 |\n| **200–末** | **65.1** |\n',
+    );
+    expect(steps(reading)).toEqual([50, 200, 201]);
+    expect(column(reading, 'kl')).toEqual([0.29, 2.78, 65.1]);
+  });
+});
+
+describe('a table of names and final values', () => {
+  it('has remarks and units behind numbers, and brackets behind names', async () => {
+    const reading = await readText(
+      'f.md',
+      '| Metric | Final | Note |\n|---|---|---|\n| Reward (mean) | 0.9375 | near the top |\n| KL Divergence | 0.00045 | small |\n| Completion Mean Length | 999 tokens | stable |\n| entropy | 0.3 (min=0.1, max=0.5) | |\n',
+    );
+    expect(reading.series!.entries[0]!.values).toMatchObject({
+      reward: 0.9375,
+      kl: 0.00045,
+      'completions/mean_length': 999,
+      entropy: 0.3,
+    });
+  });
+});
+
+describe('rows with a flag of a skipped update', () => {
+  it('have it as a number', async () => {
+    const reading = await readText(
+      'r.jsonl',
+      '{"step": 1, "mean_reward": 0.0, "skipped": true}\n{"step": 2, "mean_reward": 0.5, "skipped": false}\n',
+    );
+    expect(column(reading, 'skipped')).toEqual([1, 0]);
+  });
+});
+
 describe('a table with commas', () => {
   it('may have other signs in its cells, and a comma at the end of its lines', async () => {
     const reading = await readText(

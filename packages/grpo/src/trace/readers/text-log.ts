@@ -1,3 +1,4 @@
+import { counted } from '../../errors/counted.js';
 import { FormatError } from '../../errors/format-error.js';
 import { excerpt } from '../../errors/printable.js';
 import { type Line, linesOf, stripAnsi } from './lines.js';
@@ -92,9 +93,12 @@ function nothingFound(path: string, lines: number, broken: BrokenParts, facts: L
     ? `; ${broken.count} lines look like broken rows, such as line ${first.line}: ${first.reason}`
     : '';
   const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines has training metrics`;
-  const exception = facts.hints().meaning?.exception;
+  const { exception, skips } = facts.hints().meaning ?? {};
+  const skipped = skips
+    ? `; ${counted(skips.count, 'line')} of it ${skips.count === 1 ? 'says' : 'say'} that an update is skipped, first ${excerpt(skips.text)} (line ${skips.line})`
+    : '';
   const ended = exception ? `; it ends with ${excerpt(exception.text)} (line ${exception.line})` : '';
-  return new FormatError(path, `${size}${found}${ended}`, {
+  return new FormatError(path, `${size}${found}${skipped}${ended}`, {
     hint: 'Metrics are read from JSON, Python dicts, tables (CSV, Markdown, columns) and lines of names and numbers such as “step 3 | loss 0.1 | reward 0.5”. They need a loss or a reward in them: set logging_steps, and report_to or the console. Under a name of its own, --metric reward=COLUMN tells it.',
   });
 }

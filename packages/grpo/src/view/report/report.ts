@@ -86,7 +86,8 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
       ...section('This follows from it', follows, true),
       ...section('This may follow from it', mayFollow, true),
       ...section('This is also wrong', besides, false),
-      ...section('For information', toKnow, true),
+      // Where nothing leads and little was judged, notes are all that a reader gets.
+      ...section(verdict === 'too little to judge' ? 'What stands out' : 'For information', toKnow, true),
     ],
     notes: [
       ...(judged ? [coverage(examined, judgements, checks), ...unreadNote(unread)] : []),
@@ -101,7 +102,7 @@ function sentenceFor(verdict: Verdict, diagnosis: Diagnosis): string {
   return 'The checks that could be made found nothing wrong.';
 }
 
-/** @param isWorth - whether the log shows that the run learnt: then no warning of a log makes its checkpoints void */
+/** @param isWorth - whether the log shows that the run learnt: then nothing in the log makes its checkpoints void */
 function itemOf(finding: Finding, checks: readonly Check[], isWorth: boolean): ReportItem {
   const check = checks.find(({ code }) => code === finding.code)!;
   return {
@@ -112,7 +113,7 @@ function itemOf(finding: Finding, checks: readonly Check[], isWorth: boolean): R
     steps: stepsOf(finding),
     places: finding.evidence.map((one) => place(one)),
     signs: [],
-    rerun: check.scope === 'log' && finding.severity !== 'fail' && isWorth ? undefined : rerunOf(check),
+    rerun: check.scope === 'log' && isWorth ? undefined : rerunOf(check),
     sources: sourcesOf(check),
   };
 }

@@ -6,6 +6,8 @@ const MARKS = /[*`≈↑↓★☆]|(?<!\d)~|\uFE0F|\p{Extended_Pictographic}/gu;
 const REMARK = /\s*\([^()]*\)$/;
 /** From one number to another, or between two. */
 const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-|~)\s*([-+]?[\d.]+)\s?(%?)$/;
+/** From one step to a word for the last: `600–end`. */
+const OPEN = /^(\d+)\s*(?:→|->|–|-|~)\s*[^\d\s]+$/;
 /** Some of all: `70 / 128`. */
 const OF_ALL = /^(\d+)\s?\/\s?(\d+)$/;
 
@@ -23,6 +25,9 @@ const isPlace = (name: string) => isStep(name) || /^epochs?$/i.test(name);
 export function plain(cell: string, name: string): string {
   if (numberOf(cell) !== undefined) return cell;
   const bare = withoutMarks(cell);
+  const open = isPlace(name) ? OPEN.exec(bare)?.[1] : undefined;
+  // The span before it ends there.
+  if (open !== undefined) return String(Number(open) + 1);
   for (const text of [bare, withoutRemark(bare), bare.replace(/\+$/, '')]) {
     const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
     if (share) return String(numberOf(share[1])! / 100);

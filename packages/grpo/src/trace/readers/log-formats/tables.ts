@@ -278,10 +278,11 @@ function withTruncation(run: CollectedLog): CollectedLog {
 }
 
 /** Words that a header has, found quickly. */
-const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|구간/i;
+const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|段|구간/i;
 const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad/i;
 /** Matches the name of a first column that counts spans of steps. */
-const SPAN = /^(?:(?:steps?[ _]?)?(?:window|range|interval)s?|区间|구간)$/i;
+const SPAN =
+  /^(?:(?:(?:train|training|global)[ _])?(?:steps?[ _]?)?(?:windows?|ranges?|intervals?|段|区间|구간))$/i;
 /** The longest line that is searched for a header out of the ordinary. */
 const MOST_OF_HEADER = 2000;
 

@@ -68,6 +68,9 @@ const SAMPLE = /^(?:sample|completion)s?$/i;
 /** Metrics of which a row of training has one, and a row of settings none. */
 const OUTCOMES = new Set<string | undefined>(['reward', 'loss', 'policy_loss']);
 
+/** Matches the name of a flag that tells of the step: whether its update was left out. */
+const FLAG = /^(?:\w+[_/])?skip(?:ped)?(?:_(?:update|step))?$/i;
+
 export interface MetricRow {
   values: Record<string, number>;
   /** As the row tells it. */
@@ -91,7 +94,8 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   let isMetric = false;
   let others = 0;
   for (const name in flat) {
-    const number = numberOf(flat[name]);
+    const isFlag = typeof flat[name] === 'boolean' && FLAG.test(name);
+    const number = isFlag ? Number(flat[name]) : numberOf(flat[name]);
     if (number === undefined) {
       if (flat[name] !== null) others++;
       continue;

@@ -104,6 +104,7 @@ export const NAMES = {
   'ratio/max': ['ratio_max'],
   'ratio/min': ['ratio_min'],
   'logprobs/mean': ['logprob', 'policy_logprob', 'new_logprob'],
+  skipped: ['skipped', 'skip', 'skipped_update', 'update_skipped', 'step_skipped'],
   'loss/tokens': [
     'loss_tokens',
     'tokens_in_loss',

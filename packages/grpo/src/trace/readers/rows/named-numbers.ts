@@ -88,6 +88,8 @@ const LENGTH = /len|tokens?$/i;
 
 /** A remark in brackets after a number: `0.42 (max 1.0)`. */
 const REMARK = /(?<=\d)\s*\([^()]*\)/g;
+/** A unit of what models write, behind a number. */
+const UNIT = /\s(?:tokens?|nats?)\s*$/i;
 /** Half a bracket, left where a pair inside was taken out: `R 0.2 (fmt=1)`. */
 const HALF_BRACKET = /^\s*[)\]]|[([]\s*$/g;
 /** Signs before the first name: `: `, `[071] `, `• `. */
@@ -218,10 +220,11 @@ function add(into: NamedNumber[], name: string, text: string, unit: string | und
 function withoutCells(text: string, into: NamedNumber[]): string {
   const cells = text.split(/[|│┃]/);
   for (let i = 0; i + 1 < cells.length; i++) {
-    const name = /^\s*([A-Za-z_][\w./@ -]{0,80}?)\s*$/.exec(cells[i]!)?.[1];
-    const value = name === undefined ? undefined : numberOf(cells[i + 1]!);
+    const name = /^\s*([A-Za-z_][\w./@ -]{0,80}?(?:\([^()]{1,20}\))?)\s*$/.exec(cells[i]!)?.[1];
+    const shown = cells[i + 1]!.replace(REMARK, '').replace(UNIT, '').trim();
+    const value = name === undefined ? undefined : numberOf(shown);
     if (value === undefined) continue;
-    into.push({ name: shortName(name!), text: cells[i + 1]!.trim(), value });
+    into.push({ name: shortName(name!), text: shown, value });
     cells.splice(i, 2, '');
   }
   return cells.join('|');

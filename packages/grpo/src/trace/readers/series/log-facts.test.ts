@@ -76,4 +76,13 @@ describe('what a log says beside its metrics', () => {
     expect([first!.series!.exception?.line, second!.series!.exception]).toEqual([6, undefined]);
     expect((await readText('b.log', `${rows}\nValueError: in a text\n`)).series!.exception).toBeUndefined();
   });
+
+  it('are the updates that it says were skipped, also where it has no metrics', async () => {
+    const skip = (norm: number) => `Warning: Gradient norm too large: ${norm}, skipping update\n`;
+    const { series } = await readText('s.log', `${rows}\n${skip(3776)}${skip(12)}skipped 3 long prompts\n`);
+    expect(series!.skips).toEqual({ count: 2, text: skip(3776).trim(), line: 3 });
+    await expect(readText('t.log', `${skip(3776)}${skip(12)}`)).rejects.toThrow(
+      '2 lines of it say that an update is skipped, first "Warning: Gradient norm too large: 3776, skipping update" (line 1)',
+    );
+  });
 });

@@ -26,6 +26,10 @@ const OUTCOME = /loss|reward|eval|acc|(?<![\w/])step\W*\d/i;
 const BEGUN = /['"](loss|reward)['"]\s*:/;
 const RAISED = /^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure))\b(?::\s*(.*))?$/;
 
+/** A line that says that training left something out: `gradient norm too large, skipping update`. */
+const SKIPS =
+  /\bskip(?:ping|ped|s)?\b.{0,60}\b(?:update|optimi[sz]er|step|batch|gradient|backward)|\b(?:update|step|batch|gradient)s?\b.{0,60}\bskipp(?:ing|ed)\b/i;
+
 /** More lines than a traceback has. */
 const TRACEBACK_LINES = 300;
 const MOST_SETTINGS = 1000;
@@ -39,6 +43,7 @@ export class LogFacts {
   #began = false;
   #traceback = Number.NEGATIVE_INFINITY;
   #exception: MetricSeries['exception'];
+  #skips: MetricSeries['skips'];
   /** Settings and the line that has them. */
   readonly #settings = new Map<string, { value: Setting; line: number }>();
 
@@ -51,6 +56,10 @@ export class LogFacts {
     const named = this.#began ? null : NAMED.exec(plain);
     if (named) this.#set(snake(named[1]!), named[2]!.replaceAll(',', ''), line);
     else if (!this.#began && !OUTCOME.test(plain)) this.#severalIn(plain, line);
+    if (SKIPS.test(plain)) {
+      this.#skips ??= { count: 0, text: plain.trim().slice(0, 300), line };
+      this.#skips.count++;
+    }
     if (plain.includes('Traceback (most recent call last)')) this.#traceback = line;
     else if (line - this.#traceback < TRACEBACK_LINES) {
       const raised = RAISED.exec(plain);
@@ -81,6 +90,7 @@ export class LogFacts {
         ...meaning,
         ...(this.#command !== undefined && { command: this.#command }),
         ...(this.#exception && { exception: this.#exception }),
+        ...(this.#skips && { skips: this.#skips }),
       },
     };
   }

@@ -20,7 +20,7 @@ export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Coll
   const names = new Set(runs.flatMap((run) => [...run.names]));
   const readings = runs.map((run, i): Reading => {
     const { series: whole, declared, isGrpo, notes: told } = seriesOf(run, { ...hints, names });
-    const series = runs.length > 1 ? withOwnException(whole, runs[i + 1]) : whole;
+    const series = runs.length > 1 ? withOwnFacts(whole, runs[i + 1]) : whole;
     const { exception } = series;
     const own = exception ? [...told, `Last exception, line ${exception.line}: ${exception.text}`] : told;
     return { kind: kind(run), files, series, declared, isGrpo, broken: new BrokenParts(), notes: own };
@@ -40,12 +40,15 @@ export function readingOf({ files, runs, kind, hints, broken, notes = [] }: Coll
   };
 }
 
-/** Without the exception where it stands in another run of the file: before this one's first line, or in a later one. */
-function withOwnException(series: MetricSeries, next: CollectedLog | undefined): MetricSeries {
-  const { exception, ...others } = series;
+/**
+ * Without what was skipped, which may be of any of the runs, and without the exception where it stands in another run of the
+ * file: before this one's first line, or in a later one.
+ */
+function withOwnFacts(series: MetricSeries, next: CollectedLog | undefined): MetricSeries {
+  const { exception, skips: _, ...others } = series;
   const first = series.entries[0]?.line ?? 0;
   const after = next?.entries[0]?.line ?? Number.POSITIVE_INFINITY;
-  return exception && (exception.line < first || exception.line >= after) ? others : series;
+  return exception && exception.line >= first && exception.line < after ? { ...others, exception } : others;
 }
 
 /** `, lines 3 to 90` */

@@ -126,10 +126,12 @@ function notesOf(
     );
   }
   if (repeated > 0)
-    notes.push(`${repeated} rows repeat the one before, as several ranks print them: each is counted once.`);
+    notes.push(
+      `${repeated === 1 ? '1 row repeats' : `${repeated} rows repeat`} the one before, as several ranks print them: each is counted once.`,
+    );
   if (averaged > 0)
     notes.push(
-      `${averaged} rows have the step of the row before: of a metric that both have the mean is taken.`,
+      `${averaged === 1 ? '1 row has' : `${averaged} rows have`} the step of the row before: of a metric that both have the mean is taken.`,
     );
   const [first] = restarts;
   if (first)
