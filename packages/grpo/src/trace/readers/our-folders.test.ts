@@ -93,7 +93,12 @@ describe('a run folder of ours', () => {
       'config.json': config,
       'metrics.jsonl': lines([metrics(1), metrics(2), metrics(3)]),
       'timings.jsonl': lines(
-        [1, 2, 3].map((step) => ({ step, step_time: step / 2, 'seconds/rollout': 0.1 })),
+        [1, 2, 3].map((step) => ({
+          step,
+          step_time: step / 2,
+          'seconds/rollout': 0.1,
+          'reward_seconds/answer': 0.004 / step,
+        })),
       ),
       'eval.jsonl': lines([{ step: 0, problems: 9, greedy: { accuracy: 0.25, reward: 0.5, rewards: {} } }]),
       'completions.jsonl': lines([1, 2, 3].flatMap((step) => [completion(step, 0), completion(step, 1)])),
@@ -103,6 +108,10 @@ describe('a run folder of ours', () => {
     expect(reading).toMatchObject({ kind: 'run folder of grpo', isGrpo: true, broken: { count: 0 } });
     expect(steps(reading)).toEqual([0, 1, 2, 3]);
     expect(column(reading, 'step_time')).toEqual([undefined, 0.5, 1, 1.5]);
+    // How long a reward takes is no reward.
+    expect(reading.series!.entries.flatMap(({ values }) => Object.keys(values))).not.toContainEqual(
+      expect.stringMatching(/^rewards\/.*seconds/),
+    );
     expect(column(reading, 'eval_accuracy')).toEqual([0.25, undefined, undefined, undefined]);
     expect(column(reading, 'eval_reward')[0]).toBe(0.5);
     expect(reading.series).toMatchObject({ producer: { name: 'grpo', version: '0.1.0' }, stepsPerEntry: 1 });

@@ -75,7 +75,7 @@ const BESIDE = [
   `(${GRADED})(?:_mean)?`,
 ].map((form) => new RegExp(String.raw`^(?:train\/)?${form}$`));
 const NOT_A_FUNCTION =
-  /^(\d+|mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
+  /^(\d+|mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|seconds|secs|ms|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
 const ACCURACY =
   /^(mean[_ ])?(acc|accuracy|pass@?1|score|(pass|success)(_rate)?|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;
