@@ -8,6 +8,8 @@ export const CANARY = {
   format: 'format without answer',
   options: 'all options',
   other: 'gold of another row',
+  smaller: 'smaller number',
+  larger: 'larger number',
   repeated: 'gold repeated',
 } as const;
 

@@ -67,9 +67,19 @@ describe('what is wrong', () => {
     [
       'answers of other rows, and whatever is a number',
       (text) => Number(/^\\boxed\{\d+\}$/.test(text)),
-      [CANARY.other],
+      [CANARY.other, CANARY.smaller, CANARY.larger],
     ],
-    ['a box without answer', (text) => Number(/^\\boxed\{\d*\}$/.test(text)), [CANARY.format, CANARY.other]],
+    [
+      'a box without answer',
+      (text) => Number(/^\\boxed\{\d*\}$/.test(text)),
+      [CANARY.format, CANARY.other, CANARY.smaller, CANARY.larger],
+    ],
+    [
+      'numbers that are too small, of a grader that compares in one direction',
+      (text, { answer }) =>
+        Number(Number(/^\\boxed\{(\d+)\}$/.exec(text)?.[1] ?? Number.NaN) <= Number(answer)),
+      [CANARY.other, CANARY.smaller],
+    ],
     [
       'answers that pay when they are repeated',
       (text, { answer }) => text.split(`{${answer}}`).length - 1,
@@ -109,6 +119,8 @@ describe('what is wrong', () => {
       CANARY.format,
       CANARY.options,
       CANARY.other,
+      CANARY.smaller,
+      CANARY.larger,
     ]);
     expect(wrongKinds(await graded({ answer }, { isCorrect: () => false }))).toEqual([CANARY.gold]);
   });
@@ -129,7 +141,13 @@ describe('what is wrong', () => {
 
   it('is not what earns as much without a judge', async () => {
     const one: Score = (text) => Number(text.includes('boxed'));
-    expect(wrongKinds(await graded({ one }))).toEqual([CANARY.format, CANARY.options, CANARY.other]);
+    expect(wrongKinds(await graded({ one }))).toEqual([
+      CANARY.format,
+      CANARY.options,
+      CANARY.other,
+      CANARY.smaller,
+      CANARY.larger,
+    ]);
     expect(wrongKinds(await graded({ one }, { isPart: true }))).toEqual([]);
   });
 });

@@ -47,6 +47,15 @@ describe('canaries', () => {
     expect(findAnswer(said(CANARY.other))!.answer).not.toBe(answer);
   });
 
+  it('have a wrong number on either side of the right one', () => {
+    for (const group of groups) {
+      const { answer } = group.problem.row;
+      const number = (kind: string) => Number(findAnswer(textOf(group, kind)!)!.answer);
+      expect(number(CANARY.smaller)).toBeLessThan(0.9 * Number(answer));
+      expect(number(CANARY.larger)).toBeGreaterThan(1.1 * Number(answer));
+    }
+  });
+
   it('follow from the seed, and from the draw', () => {
     const rows = (seed: number, draw = 0) =>
       canaryGroups(task, { seed, draw }).map(({ problem }) => problem.row.question);

@@ -4,7 +4,7 @@ import { isObject } from '../../formats/json.js';
 import { permutation } from '../../maths/random.js';
 import { CANARY, type CanaryKind } from '../../trace/canary-kinds.js';
 import type { Problem, Task } from '../task.js';
-import { findAnswer } from './frame.js';
+import { type FramedAnswer, findAnswer } from './frame.js';
 
 export interface Canary {
   kind: CanaryKind;
@@ -73,6 +73,8 @@ function canariesOf<Row>(
     [CANARY.format]: frame?.replaced(''),
     [CANARY.options]: own.options ?? frame?.replaced(allAnswers(frame.answer, others)),
     [CANARY.other]: otherGold(task, own, others),
+    [CANARY.smaller]: frame && nearNumber(frame, -1),
+    [CANARY.larger]: frame && nearNumber(frame, 1),
     [CANARY.repeated]: `${gold}\n`.repeat(Math.ceil(REPEATED / (gold.length + 1))),
   };
   return Object.values(CANARY).flatMap((kind) =>
@@ -90,6 +92,16 @@ function allAnswers<Row>(answer: string, others: readonly AnsweredProblem<Row>[]
   const rest = more.filter((text) => text !== answer);
   const middle = Math.ceil(rest.length / 2);
   return [...rest.slice(0, middle), answer, ...rest.slice(middle)].join(', ');
+}
+
+/** Least distance of a wrong number, and relative to the right one: beyond what a grader may call equal. */
+const [WRONG_BY, WRONG_SHARE] = [1, 0.1];
+
+/** The gold answer with another number: a grader that compares in one direction only pays one of the two. */
+function nearNumber({ answer, replaced }: FramedAnswer, sign: 1 | -1): string | undefined {
+  if (!/^-?\d+(\.\d+)?$/.test(answer)) return undefined;
+  const number = Number(answer);
+  return replaced(`${number + sign * (WRONG_BY + Math.floor(WRONG_SHARE * Math.abs(number)))}`);
 }
 
 /** A gold answer that does not answer this row; the first where all do: then the rewards do not see the row. */

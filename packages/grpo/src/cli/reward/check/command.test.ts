@@ -27,7 +27,7 @@ describe('grpo reward check', () => {
   it('finds nothing in a task of ours', async () => {
     const { code, out, err } = await check('arithmetic');
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toMatch(/^72 completions of 8 rows of arithmetic, .* total = answer × 1 \+ format × 0\.1$/m);
+    expect(out).toMatch(/^88 completions of 8 rows of arithmetic, .* total = answer × 1 \+ format × 0\.1$/m);
     expect(out).toMatch(/^gold +1\.000 +1\.000 +1\.100 +8 of 8$/m);
     expect(out).toMatch(/^gold of another row +0\.000 +1\.000 +0\.100 +0 of 8$/m);
     expect(out).toMatch(/Right answers are graded as right, and nothing else is paid as they are\.$/m);
