@@ -124,8 +124,8 @@ class Update:
                 pairs.append(_worst(sample_of(state[p][key]), plain[key], bound, name))
             steps.append({"found": float(state[p]["step"]), "plain": old["step"] + 1, "bound": 0.0, "tensor": name})
         audit.compare("update", "weight after the update", weights)
-        audit.compare("update", "mean of the gradients", firsts)
-        audit.compare("update", "mean of the squared gradients", seconds)
+        audit.compare("update", "first moment (mean of the gradients)", firsts)
+        audit.compare("update", "second moment (mean of the squared gradients)", seconds)
         audit.compare("update", "updates that the optimizer counts", steps)
 
     def _plain(self, old: dict, rate: float, decay: float) -> dict:

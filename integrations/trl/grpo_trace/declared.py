@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 
 import torch
@@ -96,6 +97,7 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
             beta=trainer.beta,
             bias_corrected=getattr(args, "use_bias_correction_kl", False),
             clip_high=trainer.epsilon_high,
+            delta=math.inf if getattr(args, "delta", None) is None else args.delta,
             slopes=(getattr(args, "sapo_temperature_pos", 1.0), getattr(args, "sapo_temperature_neg", 1.0)),
             rows=rows,
             accumulation=getattr(trainer, "current_gradient_accumulation_steps", args.gradient_accumulation_steps),

@@ -42,6 +42,8 @@ class Form:
     beta: float
     bias_corrected: bool
     clip_high: float
+    # Bound of the ratio itself, of a two-sided clip.
+    delta: float
     slopes: tuple[float, float]
     rows: int
     accumulation: int
@@ -75,6 +77,8 @@ class Form:
         elif self.loss == "sapo":
             slope = self.slopes[0] if advantage > 0 else self.slopes[1]
             terms = -torch.sigmoid(slope * (ratio - 1)) * 4 / slope * advantage
+        elif self.delta < 1 and advantage > 0:
+            terms = -self.delta * advantage + 0 * ratio
         else:
             terms = -ratio * advantage
         if self.beta:

@@ -77,7 +77,11 @@ describe('an update as declared', () => {
   });
 });
 
-const ELEMENTS = ['weight after the update', 'mean of the gradients', 'mean of the squared gradients'];
+const ELEMENTS = [
+  'weight after the update',
+  'first moment (mean of the gradients)',
+  'second moment (mean of the squared gradients)',
+];
 
 describe('an update that is not as declared', () => {
   it.each<[string, string, Plant]>([

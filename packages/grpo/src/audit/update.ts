@@ -20,8 +20,8 @@ const HAND_OVER = 'update';
 
 const QUANTITIES: Record<WeightPart, string> = {
   weight: 'weight after the update',
-  mean: 'mean of the gradients',
-  square: 'mean of the squared gradients',
+  mean: 'first moment (mean of the gradients)',
+  square: 'second moment (mean of the squared gradients)',
 };
 
 /** Tensors that are compared in a step that is not audited as a whole. */

@@ -20,6 +20,9 @@ export interface HandOverInfo
 /** Named faults of the same level say more, and lead. */
 const LAST = 100;
 
+/** What the audit has in the place of a number. */
+const AGAIN = 'a second, plain computation gives';
+
 /** Holds of every hand-over that says nothing else. */
 export const OF_HAND_OVERS = {
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
@@ -68,13 +71,13 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
     },
     says: ({ quantity, of, found, plain, deviation, bound, compared }) =>
       typeof found === 'string' || typeof plain === 'string'
-        ? say`The ${quantity}${of && ` of ${of}`} is ${JSON.stringify(found)}; the plain path has ${JSON.stringify(plain)}.`
-        : say`The ${quantity}${of && ` of ${of}`} is ${bothNumbers(found, plain)}. They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`,
+        ? say`The ${quantity}${of && ` of ${of}`} is ${JSON.stringify(found)}; ${AGAIN} ${JSON.stringify(plain)}.`
+        : say`The ${quantity}${of && ` of ${of}`} is ${bothNumbers(found, plain)}.${bound === 0 ? '' : say` They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`}`,
   });
   return { code, name, title: wrong, checks: [check] };
 }
 
 function bothNumbers(found: number, plain: number): string {
   const [a, b] = formatApart([found, plain]);
-  return `${a}; the plain path has ${b}`;
+  return `${a}; ${AGAIN} ${b}`;
 }

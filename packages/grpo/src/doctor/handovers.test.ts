@@ -39,9 +39,11 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
       measured: { found: 3.5, plain: 2, deviation: 1.5, bound: 1 },
       evidence: [{ completion: 3, token: 0, text: 'head' }],
     });
-    expect(check.says(outcome.measured)).toContain('number of head is 3.5; the plain path has 2');
+    expect(check.says(outcome.measured)).toContain(
+      'number of head is 3.5; a second, plain computation gives 2',
+    );
     expect(check.says({ ...outcome.measured, found: 1.29391, plain: 1.29387 })).toContain(
-      'is 1.29391; the plain path has 1.29387',
+      'is 1.29391; a second, plain computation gives 1.29387',
     );
     expect(check.test(record([{ ...own, deviation: Number.NaN }])).verdict).toBe('fail');
     expect(check.test(record([other], [{ handOver, what: 'a plain form of the loss' }]))).toEqual({

@@ -63,6 +63,13 @@ testLogCheck('B21.log', [
     evidence: { values: { reward: 1.3 } },
   },
   {
+    name: 'less than the sum, as where functions leave completions out',
+    metrics: { ...parts, reward: times(5, 0.4) },
+    declared: { rewardWeights: [1, 0.2] },
+    verdict: 'inform',
+    measured: { mayLack: true },
+  },
+  {
     name: 'the weighted sum',
     metrics: { ...parts, reward: times(5, 0.66) },
     declared: { rewardWeights: [1, 0.2] },

@@ -8,7 +8,7 @@ import { rewardNames } from '../log-view.js';
 import { type AnswerOrder, paidAnswers } from '../measures/answer-order.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
-import { type Evidence, type EvidenceOf, fail, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, type EvidenceOf, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Natural logarithm of the probability below which a pattern is no accident: about 1e-6. */
@@ -258,7 +258,7 @@ export const b21: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'in at least half of the entries, of 3 or more, the reward is Σ declared weight × mean, within 1 % of the largest part; completions that a function does not grade break the sum too',
+        'in at least half of the entries, of 3 or more, the reward is Σ declared weight × mean, within 1 % of the largest part; it only informs where the reward lies between the sums of negative and of positive parts, as it does where functions leave completions ungraded',
       sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
       why: 'The sum holds when every function grades every completion.',
       remedy:
@@ -278,21 +278,38 @@ export const b21: Fault = {
           const parts = names.map((name, k) => weights[k]! * values[`rewards/${name}/mean`]!);
           const total = sum(parts);
           return Number.isFinite(total) && values.reward !== undefined
-            ? [{ step, sum: total, reward: values.reward, scale: Math.max(1e-3, ...parts.map(Math.abs)) }]
+            ? [
+                {
+                  step,
+                  sum: total,
+                  reward: values.reward,
+                  parts,
+                  scale: Math.max(1e-3, ...parts.map(Math.abs)),
+                },
+              ]
             : [];
         });
         if (judged.length < 3) return notApplicable('3 entries with all rewards');
         const wrong = judged.filter((entry) => Math.abs(entry.sum - entry.reward) > 0.01 * entry.scale);
-        const measured = { entries: judged.length, wrong: wrong.length };
+        // A function that grades some completions only counts with their share, which the log does not have.
+        const mayLack = wrong.every(({ parts, reward, scale }) => {
+          const [least, most] = [
+            sum(parts.filter((part) => part < 0)),
+            sum(parts.filter((part) => part > 0)),
+          ];
+          return reward >= least - 0.01 * scale && reward <= most + 0.01 * scale;
+        });
+        const measured = { entries: judged.length, wrong: wrong.length, mayLack };
         const evidence = wrong.map(({ step, sum: total, reward }) => ({
           step,
           text: 'reward',
           values: { sum: total, reward },
         }));
-        return wrong.length > judged.length / 2 ? warn(measured, evidence) : pass(measured);
+        if (wrong.length <= judged.length / 2) return pass(measured);
+        return mayLack ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
-        say`In ${m.wrong} of ${m.entries} entries the reward is not the weighted sum of its parts.`,
+        say`In ${m.wrong} of ${m.entries} entries the reward is not the weighted sum of its parts${m.mayLack ? ', but may be where functions leave completions ungraded.' : '.'}`,
     }),
   ],
 };

@@ -78,6 +78,18 @@ testStepCheck('B31.size', [
     measured: { completions: 24, prompts: 24, group: 4 },
   },
   {
+    name: 'prompts that are drawn anew within a group',
+    plant: (record) => {
+      record.completions!.prompt = record.completions!.prompt!.map((prompt, b) => (b === 1 ? 5 : prompt));
+    },
+    verdict: 'warn',
+  },
+  {
+    name: 'parts of groups, as each process has them',
+    plant: declare({ rollout: { group: 8 } }),
+    verdict: 'pass',
+  },
+  {
     name: 'one completion for each prompt, as declared',
     plant: (record) => {
       spread(true)(record);

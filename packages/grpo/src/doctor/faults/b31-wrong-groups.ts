@@ -50,9 +50,9 @@ export const b31: Fault = {
       level: 1,
       rank: 5,
       threshold:
-        'reported when every prompt has one completion and ids of its own, where groups of more are declared and there are completions for two groups or more',
+        'reported where groups of more are declared, there are completions for two groups or more, and every prompt has one completion and ids of its own, or prompts have unequal numbers of completions that are no whole groups',
       sources: ['huggingface/trl#3181', 'huggingface/trl#3098'],
-      why: 'A trainer that takes each G completions in a row for a group compares answers to different questions. A sampler of the data that does not repeat each row brings this about.',
+      why: 'A trainer that takes each G completions in a row for a group compares answers to different questions. A sampler of the data that does not repeat each row brings this about, and a prompt that is drawn anew for each of its completions.',
       remedy:
         'Look at what repeats the prompts: each must be there as often as a group has completions, one after another.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -66,7 +66,12 @@ export const b31: Fault = {
         // A loop may write down a prompt for each of its completions.
         const isSingle =
           groups.every(({ length }) => length === 1) && new Set(keysOf(promptIds)).size === promptIds.length;
-        return groupSize > 1 && promptOf.length >= 2 * groupSize && isSingle
+        // Where each process writes down its part of each group, the parts are of one size.
+        const isMixed =
+          promptOf.length % groupSize === 0 &&
+          groups.some(({ length }) => length % groupSize !== 0) &&
+          new Set(groups.map(({ length }) => length)).size > 1;
+        return groupSize > 1 && promptOf.length >= 2 * groupSize && (isSingle || isMixed)
           ? warn(measured)
           : pass(measured);
       },

@@ -77,7 +77,7 @@ testStepCheck('B33.recompute', [
   {
     name: 'clipped, and nobody said so',
     plant: ({ advantages }) => void advantages!.set(advantages!.map((a) => Math.min(1, a))),
-    verdict: 'inform',
+    verdict: 'fail',
     measured: { bound: 1 },
   },
   {

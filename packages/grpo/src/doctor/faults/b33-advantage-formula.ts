@@ -30,7 +30,7 @@ export const b33: Fault = {
       level: 5,
       rank: 2,
       threshold:
-        'within 2e-3, plus float32 rounding, of (r − baseline) / (std + ε), or / mean for scale mean, with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; any usual value for a setting that is not declared; only informs if no scale is declared, or if the advantages are also clipped',
+        'within 2e-3, plus float32 rounding, of (r − baseline) / (std + ε), or / mean for scale mean, with the declared baseline, scale, ε, ddof, floor, treatment of flat groups, combination of rewards, whitening and clip; any usual value for a setting that is not declared; only informs if no scale is declared',
       sources: ['arXiv:2402.03300', 'huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'TRL uses ddof 1 and adds ε = 1e-4 to the standard deviation.',
       remedy: 'Compare the mean, standard deviation, ε and clip in the code with the declared ones.',
@@ -42,7 +42,8 @@ export const b33: Fault = {
         if (explanation.kind === 'lacking') return notApplicable(explanation.what);
         if (explanation.kind === 'nothing')
           return asDeclared(given.declared, { fits: 'none of the known ways' });
-        if (explanation.kind === 'clipped') return inform({ fits: 'clipped', bound: explanation.bound });
+        if (explanation.kind === 'clipped')
+          return asDeclared(given.declared, { fits: 'clipped', bound: explanation.bound });
         if (explanation.kind === 'not clipped')
           return fail({ fits: 'not clipped', bound: explanation.bound });
         if (explanation.kind !== 'recipe') return pass({ fits: explanation.kind });

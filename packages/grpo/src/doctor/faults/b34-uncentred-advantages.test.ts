@@ -31,6 +31,11 @@ testStepCheck('B34.sum', [
   { name: 'rounding in float32 of equal rewards, 5.7', plant: inFloat32(5.7), verdict: 'pass' },
   { name: 'rounding in float32 of equal rewards, 250', plant: inFloat32(250), verdict: 'pass' },
   {
+    name: 'clipped, and nobody said so, which B33.recompute says',
+    plant: ({ advantages }) => void advantages!.set(advantages!.map((a) => Math.min(1, a))),
+    verdict: 'not applicable',
+  },
+  {
     name: 'clipped as declared',
     plant: all(({ advantages }) => void advantages!.fill(0.1, 8, 12), declare({ advantage: { clip: 2 } })),
     verdict: 'not applicable',

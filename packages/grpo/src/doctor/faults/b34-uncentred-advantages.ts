@@ -70,9 +70,12 @@ export const b34: Fault = {
       induces: ['B33'],
       proofs: ['native'],
       needs: ['advantages', 'promptOf', 'declared'],
-      test(given, { rewards }) {
+      test(given, record) {
         const { advantages, promptOf, declared } = given;
-        if (declared.advantage?.clip !== undefined) return notApplicable('advantages that are not clipped');
+        const { rewards } = record;
+        const isClipped = rewards?.totals && explanationOf(record).kind === 'clipped';
+        if (declared.advantage?.clip !== undefined || isClipped)
+          return notApplicable('advantages that are not clipped');
         if (!isCentred(declared)) return notApplicable(BASELINE);
         if (!isWhole(given)) return notApplicable(WHOLE);
         const groups = groupsOf(promptOf);

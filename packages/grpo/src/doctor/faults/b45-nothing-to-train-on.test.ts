@@ -143,6 +143,16 @@ testStepCheck('B45.empty', [
     measured: { empty: 24 },
   },
   {
+    name: 'everything is masked as if it had been cut off, and nothing was',
+    plant: ({ scored, completions, declared }) => {
+      scored!.mask!.fill(0);
+      completions!.finish!.fill('stop');
+      declared!.objective!.maskTruncated = true;
+    },
+    verdict: 'fail',
+    measured: { ended: true },
+  },
+  {
     name: 'everything was cut off, and is masked as declared',
     plant: ({ scored, completions, declared }) => {
       scored!.mask!.fill(0);

@@ -68,7 +68,7 @@ export const b45: Fault = {
       test(
         { masks },
         { advantages, declared, completions },
-      ): Outcome<{ completions: number; empty: number; truncated?: boolean }> {
+      ): Outcome<{ completions: number; empty: number; truncated?: boolean; ended?: boolean }> {
         if (advantages?.every((advantage) => advantage === 0))
           return notApplicable('an advantage other than 0');
         const empty = masks.filter((mask) => nonzero(mask) === 0).length;
@@ -76,14 +76,17 @@ export const b45: Fault = {
         if (empty < masks.length) return pass(measured);
         // Then nothing is wrong in the code, but in the lengths.
         const truncated = completions?.finish?.every((reason) => reason === 'length') ?? false;
+        // The mask takes the completions that it should leave.
+        const ended =
+          declared?.objective?.maskTruncated && completions?.finish?.every((reason) => reason !== 'length');
         return declared?.objective?.maskTruncated && truncated
           ? warn({ ...measured, truncated })
-          : fail(measured);
+          : fail({ ...measured, ...(ended && { ended }) });
       },
       says: (m) =>
         m.truncated
           ? say`All ${m.completions} completions were truncated and therefore masked: nothing is left to train on.`
-          : say`None of the ${m.completions} completions has a token to train on.`,
+          : say`None of the ${m.completions} completions has a token to train on${m.ended ? ', though none of them was truncated: the mask of truncated completions takes the finished ones.' : '.'}`,
     }),
     stepCheck({
       code: 'B45.finite',

@@ -1,4 +1,5 @@
-import { testLogCheck } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck } from '../planted.test.helper.js';
+import { declare } from '../plants.test.helper.js';
 
 const flat = 'frac_reward_zero_std';
 
@@ -41,4 +42,38 @@ testLogCheck('B59.metrics', [
     metrics: { 'completions/mean_length': [20], [cut]: [1], 'completions/mean_terminated_length': [0] },
     verdict: 'pass',
   },
+]);
+
+testStepCheck('B59.settings', [
+  {
+    name: 'bounds of a ratio, given as distances from 1',
+    plant: declare({ objective: { clipLow: 0.8, clipHigh: 1.2 } }),
+    verdict: 'warn',
+    measured: { odd: 'bounds', value: 0.8, other: 1.2 },
+  },
+  {
+    name: 'a wide clip that is no pair of bounds',
+    plant: declare({ objective: { clipLow: 0.6, clipHigh: 0.6 } }),
+    verdict: 'pass',
+  },
+  {
+    name: 'a delta that was meant as a distance',
+    plant: declare({ objective: { clipLow: 0.2, clipHigh: 0.28, delta: 0.2 } }),
+    verdict: 'warn',
+    measured: { odd: 'delta', other: 1.28 },
+  },
+  { name: 'a delta of 4', plant: declare({ objective: { clipLow: 0.2, delta: 4 } }), verdict: 'pass' },
+  {
+    name: 'CISPO with the upper clip of PPO',
+    plant: declare({ objective: { loss: 'cispo', clipLow: 0.2, clipHigh: 0.2 } }),
+    verdict: 'warn',
+    measured: { odd: 'cap' },
+  },
+  {
+    name: 'CISPO with a cap of its own',
+    plant: declare({ objective: { loss: 'cispo', clipHigh: 0.2, cap: 5 } }),
+    verdict: 'pass',
+  },
+  { name: 'many updates of one rollout', plant: declare({ updatesPerRollout: 32 }), verdict: 'inform' },
+  { name: 'some updates of one rollout', plant: declare({ updatesPerRollout: 4 }), verdict: 'pass' },
 ]);

@@ -1,12 +1,20 @@
 import { withoutNaN } from '../../maths/moments.js';
-import { logCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { type Evidence, fail, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** A quantity that one log has under two names. */
 const TWICE = [['frac_reward_zero_std', 'frac_reward_zero_std/counted_again']] as const;
 const APART = 0.01;
+
+/** Updates of one rollout beyond which the last ones hardly train the policy that was sampled. */
+const MANY_UPDATES = 16;
+/** Distance of a ratio from 1 that is none: a bound of its own, 0.8, was meant. */
+const WIDE = 0.5;
+
+/** A setting that is legal and odd, and the number that it is held to. */
+type Odd = { odd: string; value: number; other: number };
 
 export const b59: Fault = {
   code: 'B59',
@@ -99,6 +107,48 @@ export const b59: Fault = {
       },
       says: (m) =>
         `Two monitors of one step disagree: ${percent(m.one!)} and ${percent(m.other!)} of the groups have equal rewards. At least one of them is wrong.`,
+    }),
+    stepCheck({
+      code: 'B59.settings',
+      title: 'Settings of the loss mean what is usually meant by them',
+      stage: 'configuration',
+      kind: 'heuristic',
+      level: 6,
+      rank: 4,
+      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_config.py'],
+      why: 'Some systems take bounds of the ratio, some its distance from 1, and the same name is used for both.',
+      remedy:
+        'Look the setting up in the trainer that you use: whether it is a bound of the ratio (0.8, 1.2, 4) or a distance from 1 (0.2).',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B54', 'B43'],
+      settles: 'The ratio at which a token of each sign stops being trained, by hand.',
+      proofs: [],
+      needs: ['declared'],
+      test({ declared: { objective = {}, updatesPerRollout } }): Outcome<Odd> {
+        const { loss, clipLow, clipHigh = clipLow, delta } = objective;
+        if (!loss && updatesPerRollout === undefined) return notApplicable('a declared loss');
+        const cap = objective.cap ?? (loss === 'cispo' ? clipHigh : undefined);
+        const updates = updatesPerRollout ?? 1;
+        if (delta !== undefined && clipHigh !== undefined && delta <= 1 + clipHigh)
+          return warn({ odd: 'delta', value: delta, other: 1 + clipHigh });
+        if (loss === 'cispo' && cap !== undefined && cap < 1)
+          return warn({ odd: 'cap', value: cap, other: 1 });
+        const areBounds = clipLow !== undefined && Math.abs(clipLow + (clipHigh ?? 0) - 2) < 1e-6;
+        if (loss !== 'cispo' && clipLow !== undefined && clipLow >= WIDE && areBounds)
+          return warn({ odd: 'bounds', value: clipLow, other: clipHigh! });
+        return updates > MANY_UPDATES
+          ? inform({ odd: 'updates', value: updates, other: MANY_UPDATES })
+          : pass({ odd: '', value: 0, other: 0 });
+      },
+      says: ({ odd, value, other }) =>
+        odd === 'delta'
+          ? say`delta is ${value}: it is a bound of the ratio itself, not a distance from 1, and lies below 1 + clipHigh (${other}), so that tokens with a positive advantage are cut at a ratio of ${value} and the upper clip never acts.`
+          : odd === 'cap'
+            ? say`The ratio of CISPO is capped at ${value}: that is a bound of the ratio itself, and below 1 it scales every token down, also where the policy has not moved. Usual are 2 to 6.`
+            : odd === 'bounds'
+              ? say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`
+              : say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
     }),
   ],
 };

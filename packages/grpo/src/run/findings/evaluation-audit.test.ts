@@ -117,7 +117,7 @@ describe('the evaluations of a run', () => {
     run.task.train.push(run.task.eval[0]!);
     expect((await trainGrpo(run)).stopped).toMatchObject({ code: 'H14.audit' });
     expect(notes.at(-1)).toBe(
-      'evaluation after step 2: H14.audit fail: The training row that asks what a held-out problem asks is "row 20, as held-out problem 1"; the plain path has "none".',
+      'evaluation after step 2: H14.audit fail: The training row that asks what a held-out problem asks is "row 20, as held-out problem 1"; a second, plain computation gives "none".',
     );
   });
 });
