@@ -76,6 +76,12 @@ testLogCheck('B21.log', [
     verdict: 'pass',
   },
   {
+    name: 'the weighted sum, in a log that sorts the names',
+    metrics: { ...parts, reward: times(5, 0.66) },
+    declared: { rewardWeights: [0.2, 1] },
+    verdict: 'pass',
+  },
+  {
     name: 'a version that logs it without weights',
     metrics: { ...parts, reward: times(5, 1.3) },
     declared: { rewardWeights: [1, 0.2] },

@@ -4,7 +4,7 @@ import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
-import { rewardNames } from '../log-view.js';
+import { type LogView, rewardNames } from '../log-view.js';
 import { type AnswerOrder, paidAnswers } from '../measures/answer-order.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { gradesOf } from '../measures/grades.js';
@@ -258,7 +258,7 @@ export const b21: Fault = {
       level: 4,
       rank: 6,
       threshold:
-        'in at least half of the entries, of 3 or more, the reward is Σ declared weight × mean, within 1 % of the largest part; it only informs where the reward lies between the sums of negative and of positive parts, as it does where functions leave completions ungraded',
+        'in at least half of the entries, of 3 or more, the reward is Σ declared weight × mean, the weights in any order, within 1 % of the largest part; it only informs where the reward lies between the sums of negative and of positive parts, as it does where functions leave completions ungraded',
       sources: ['huggingface/trl#5353', 'huggingface/trl#6533'],
       why: 'The sum holds when every function grades every completion.',
       remedy:
@@ -274,38 +274,22 @@ export const b21: Fault = {
           return notApplicable(
             'rewards/NAME/mean, a declared weight for each, and a reward that applies the weights',
           );
-        const judged = log.series.entries.flatMap(({ step, values }) => {
-          const parts = names.map((name, k) => weights[k]! * values[`rewards/${name}/mean`]!);
-          const total = sum(parts);
-          return Number.isFinite(total) && values.reward !== undefined
-            ? [
-                {
-                  step,
-                  sum: total,
-                  reward: values.reward,
-                  parts,
-                  scale: Math.max(1e-3, ...parts.map(Math.abs)),
-                },
-              ]
-            : [];
-        });
-        if (judged.length < 3) return notApplicable('3 entries with all rewards');
-        const wrong = judged.filter((entry) => Math.abs(entry.sum - entry.reward) > 0.01 * entry.scale);
+        // Logs may sort the names, so the weights may belong to them in another order.
+        const orders = names.length > MOST_PERMUTED ? [weights] : permutations(weights);
+        const all = orders.map((order) => sumsOf(log, names, order));
+        const { judged, wrong } = all.reduce((a, b) => (b.wrong.length < a.wrong.length ? b : a));
+        if (judged < 3) return notApplicable('3 entries with all rewards');
         // A function that grades some completions only counts with their share, which the log does not have.
-        const mayLack = wrong.every(({ parts, reward, scale }) => {
-          const [least, most] = [
-            sum(parts.filter((part) => part < 0)),
-            sum(parts.filter((part) => part > 0)),
-          ];
-          return reward >= least - 0.01 * scale && reward <= most + 0.01 * scale;
-        });
-        const measured = { entries: judged.length, wrong: wrong.length, mayLack };
+        const mayLack = all.some((one) =>
+          one.wrong.every(({ least, most, reward }) => reward >= least && reward <= most),
+        );
+        const measured = { entries: judged, wrong: wrong.length, mayLack };
         const evidence = wrong.map(({ step, sum: total, reward }) => ({
           step,
           text: 'reward',
           values: { sum: total, reward },
         }));
-        if (wrong.length <= judged.length / 2) return pass(measured);
+        if (wrong.length <= judged / 2) return pass(measured);
         return mayLack ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
@@ -313,6 +297,33 @@ export const b21: Fault = {
     }),
   ],
 };
+
+/** Most rewards whose weights are tried in every order. */
+const MOST_PERMUTED = 5;
+
+/** A list in every order. */
+function permutations(list: readonly number[]): number[][] {
+  if (list.length < 2) return [[...list]];
+  return list.flatMap((first, i) =>
+    permutations([...list.slice(0, i), ...list.slice(i + 1)]).map((rest) => [first, ...rest]),
+  );
+}
+
+/** Entries whose reward is not the weighted sum of its parts, of those that have all. */
+function sumsOf({ series }: LogView, names: readonly string[], weights: readonly number[]) {
+  const judged = series.entries.flatMap(({ step, values }) => {
+    const parts = names.map((name, k) => weights[k]! * values[`rewards/${name}/mean`]!);
+    const { reward } = values;
+    if (reward === undefined || !Number.isFinite(sum(parts))) return [];
+    const slack = 0.01 * Math.max(1e-3, ...parts.map(Math.abs));
+    const of = (isIn: (part: number) => boolean) => sum(parts.filter(isIn));
+    const least = of((part) => part < 0) - slack;
+    const most = of((part) => part > 0) + slack;
+    return [{ step, reward, sum: sum(parts), slack, least, most }];
+  });
+  const wrong = judged.filter(({ reward, sum: total, slack }) => Math.abs(total - reward) > slack);
+  return { judged: judged.length, wrong };
+}
 
 /** Logarithm of the chance that values as frequent as these repeat with a period; 0 when they do not, or are all alike. */
 function chanceOf(column: Float64Array, period: number): number {
