@@ -160,6 +160,16 @@ describe('the order of findings', () => {
       expect([severity, inducedBy?.sure ?? false]).toEqual(['inform', expect.any(Boolean)]);
   });
 
+  it('puts what brings others about first among what only informs', () => {
+    const columns = { frac_reward_zero_std: 0.7, reward: 0.4, 'completions/mean_length': 255 };
+    const entries = [1, 2, 3].map((step) => ({ step, values: { ...columns, reward: step / 10 } }));
+    const findings = diagnose({ series: { entries, producer: { name: 'test' } } });
+    expect(findings.map(({ code, severity }) => [code, severity]).slice(0, 2)).toEqual([
+      ['B09.length', 'inform'],
+      ['B30.few', 'inform'],
+    ]);
+  });
+
   it('collects steps: the worst is told, with all steps on which anything was', () => {
     const records = [1, 2, 3].map((step) => {
       const record = richRecord({ step });

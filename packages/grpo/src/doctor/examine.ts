@@ -179,10 +179,14 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const rank = ({ severity }: Finding) => SEVERITIES.indexOf(severity);
   const all = [...findings].sort((a, b) => rank(a) - rank(b) || a.level - b.level);
   const [first] = all;
-  if (!first || first.severity === 'inform') return all;
+  if (!first) return all;
+  const induced = new Map(checks.map(({ code, induces = [] }) => [code, induces]));
+  if (first.severity === 'inform') {
+    const cause = causeOf(first, all, induced);
+    return [cause, ...all.filter((finding) => finding !== cause)];
+  }
   const asides = new Set(checks.filter(({ aside }) => aside).map(({ code }) => code));
   const sorted = all.filter(({ code, severity }) => severity !== 'inform' || !asides.has(code));
-  const induced = new Map(checks.map(({ code, induces = [] }) => [code, induces]));
   const cause = causeOf(first, sorted, induced);
   const consequences = sorted.filter((finding) => finding !== cause);
   const marked = consequences.map((finding): Finding => {
@@ -221,8 +225,11 @@ function causeOf(
   induced: Map<string, readonly FaultCode[]>,
 ): Finding {
   const earlier = all
-    .filter(({ severity }) => severity !== 'inform')
-    .filter((other) => other.level <= finding.level || beganNoLater(other, finding))
+    .filter(({ severity }) => severity !== 'inform' || finding.severity === 'inform')
+    .filter(
+      (other) =>
+        finding.severity === 'inform' || other.level <= finding.level || beganNoLater(other, finding),
+    )
     .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
     // Two findings that cause each other explain nothing.
     .filter((other) => !induced.get(finding.code)!.includes(other.fault))

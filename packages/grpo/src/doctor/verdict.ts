@@ -30,15 +30,19 @@ export function littleOf({ course }: Diagnosis): string {
   if (!course || course.steps === 0)
     return 'Too little to judge: no column of this log is known as a reward, so whether the run learns cannot be told.';
   const entries = course.pointsOf(METRICS.reward.name).length;
-  const told = course.steps > entries ? say`, which tell of ${course.steps} steps` : '';
+  const told = course.steps > entries ? say`, which tell of ${course.steps} steps,` : '';
   const few = say`Too little to judge: ${entries} ${entries === 1 ? 'entry' : 'entries'} with a reward${told} ${entries === 1 ? 'does' : 'do'} not tell a run that learns from one that does not.`;
   if (!reward) return few;
   if (reward.noise === 0 && reward.start === reward.end)
     return say`${few} The reward is ${reward.end} at every one of them.`;
   if (reward.points.length < FEWEST)
     return say`${few} The reward went from ${reward.start} to ${reward.end}; so few entries do not tell its noise.`;
+  const values = reward.points.map(({ value }) => value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
   if (Math.abs(reward.end - reward.start) >= visible)
     return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise; so few steps do not tell whether it stays there.`;
+  if (visible > most - least)
+    return say`${few} The reward went from ${reward.start} to ${reward.end}, between ${least} and ${most}: entries differ too much for so few of them.`;
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }

@@ -4,7 +4,7 @@ import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart } from '../log-view.js';
-import { type Evidence, inform, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Share of truncated completions from which many rewards grade unfinished answers. */
@@ -13,6 +13,9 @@ const CUT = 0.15;
 const ALL_CUT = 0.95;
 /** Share of prompts at the limit above which some were probably cut. */
 const AT_LIMIT = 0.01;
+
+/** Fewest entries of one mean length, and a length that is no short answer's. */
+const [SAME, LONG] = [3, 32];
 
 export const b09: Fault = {
   code: 'B09',
@@ -77,6 +80,36 @@ export const b09: Fault = {
       ranges: () => [{ metric: 'completions/clipped_ratio', high: CUT }],
       says: (m) =>
         `${percent(m.share)} of the completions are truncated at the length limit${m.entries > 1 ? say` in the median of ${m.entries} entries` : ''}${m.share >= ALL_CUT ? ': they do not end by themselves, so the reward grades unfinished answers' : ''}.`,
+    }),
+    logCheck({
+      code: 'B09.length',
+      title: 'The mean length of the completions changes',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 7,
+      threshold: `over ${SAME} entries or more without a share of truncated completions, the mean length is not one number of ${LONG} tokens or more. It only informs`,
+      sources: ['huggingface/trl#5697'],
+      why: 'A mean of lengths that differ would change from step to step: where it never does, all completions end at one length, which is a limit.',
+      remedy:
+        'Look at how completions end: with an end token or at max_new_tokens. Raise the limit, or ask for shorter answers.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B30', 'B20', 'B28'],
+      settles: 'The last token of some completions.',
+      proofs: [],
+      needs: ['completions/mean_length'],
+      test(log): Outcome<{ entries: number; length: number }> {
+        const lengths = withoutNaN(log.column('completions/mean_length'));
+        if (lengths.length < SAME || log.has('completions/clipped_ratio'))
+          return notApplicable(`${SAME} entries without completions/clipped_ratio`);
+        const measured = { entries: lengths.length, length: lengths[0]! };
+        const isOne = lengths.every((length) => length === lengths[0]) && Number.isInteger(lengths[0]);
+        return isOne && lengths[0]! >= LONG
+          ? inform(measured, fromTheStart(log, 'completions/mean_length'))
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The mean length is ${m.length} tokens in each of ${m.entries} entries: completions of different lengths would not have it, so all of them end there, most likely at the limit.`,
     }),
   ],
 };

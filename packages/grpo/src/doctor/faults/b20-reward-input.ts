@@ -138,7 +138,7 @@ export const b20: Fault = {
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
         'Call the reward by hand once with a good and a bad completion of one prompt together, in the type that training passes: a list of messages, or text.',
-      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B28', 'B30', 'B45', 'B53', 'B58', 'B52', 'B16'],
       settles: 'Grade two different completions of one prompt: equal values prove the fault.',
       proofs: ['log only'],
@@ -185,7 +185,7 @@ export const b20: Fault = {
           ? say`The reward is ${m.reward} in all ${m.entries} entries, though loss or gradient show that rewards differ: what is logged is not the reward, but for instance the mean of one that is normalised. Log the reward itself.`
           : m.isFixed
             ? say`The reward is ${m.reward} in all ${m.entries} entries${m.isKnown ? ', with deviation 0: every completion earns the same, so advantages and gradient are 0.' : ': the mean of rewards that differ would change, so every completion earns the same, and no step has a signal to learn from.'}${constantCause(m)}`
-            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at each completion${(m.cut ?? 0) >= 0.75 ? ', or only at the part that was truncated' : ''}. No step has a signal to learn from.`,
+            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at single completions, or those of a prompt are all alike, such as all right or all truncated. No step has a signal to learn from.`,
     }),
   ],
 };

@@ -989,6 +989,54 @@ describe('a Markdown table with a metric per line', () => {
   });
 });
 
+describe('a table with heads in another language', () => {
+  it.each([
+    ['Paso', 'Recompensa media (GB/s)', 'Norma de gradiente (train)', 'Entropía'],
+    ['Étape', 'Récompense moyenne', 'Norme du gradient', 'Entropie'],
+    ['Schritt', 'Mittlere Belohnung', 'Gradientennorm', 'Entropie'],
+    ['ステップ', '平均報酬', '勾配ノルム', 'エントロピー'],
+    ['단계', '평균 보상', '기울기 노름', '엔트로피'],
+  ])('such as %s | %s', async (...heads) => {
+    const rows = [heads, ['---', '---', '---', '---'], [1, 0.25, 3, 0.5], [2, 0.5, 4, 0.25]];
+    const reading = await readText('f.md', rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n'));
+    expect(steps(reading)).toEqual([1, 2]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.5]);
+    expect(column(reading, 'grad_norm')).toEqual([3, 4]);
+    expect(column(reading, 'entropy')).toEqual([0.5, 0.25]);
+  });
+});
+
+describe('a dict that a terminal has broken', () => {
+  it('is whole, also where the break is within a name or a number', async () => {
+    const dict = (reward: number) =>
+      `{'loss': 0.0578, 'grad_norm': 5.026931285858154, 'completions/mean_length': 212.6875, 'reward': ${reward}, 'kl': 0.25}`;
+    const broken = (text: string) => text.replace(/(.{44})(?=.)/g, '$1\n');
+    const reading = await readText(
+      'w.txt',
+      `  5%|██ | 1/20 ${'\n'}${broken(dict(0.125))}\n${broken(dict(0.5))}\n`,
+    );
+    expect(reading.broken.count).toBe(0);
+    expect(column(reading, 'reward')).toEqual([0.125, 0.5]);
+    expect(column(reading, 'grad_norm')).toEqual([5.026931285858154, 5.026931285858154]);
+  });
+});
+
+describe('the last row of a file of rows', () => {
+  const row = (step: number) =>
+    JSON.stringify({ step, loss: 0.1, reward: 0.5, kl: step / 8, grad_norm: 1, entropy: 0.25, epoch: 0.5 });
+
+  it('has what is whole of it where it is cut off', async () => {
+    const reading = await readText('r.jsonl', `${row(1)}\n${row(2).slice(0, -9)}`);
+    expect(reading.broken.count).toBe(1);
+    expect(column(reading, 'kl')).toEqual([0.125, 0.25]);
+  });
+
+  it('is the only one of which a part is read', async () => {
+    const reading = await readText('r.jsonl', `${row(1)}\n${row(2).slice(0, -9)}\n${row(3)}\n`);
+    expect(column(reading, 'kl')).toEqual([0.125, 0.375]);
+  });
+});
+
 describe('a table of spans', () => {
   it('may end with one that is open, and have a KL alone', async () => {
     const reading = await readText(

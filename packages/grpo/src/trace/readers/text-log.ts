@@ -14,7 +14,7 @@ import { WandbSummary } from './log-formats/wandb-summary.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { BrokenParts } from './reading.js';
-import { inEnglish } from './rows/chinese-names.js';
+import { inEnglish } from './rows/foreign-names.js';
 import type { CollectedLog } from './rows/run-collector.js';
 import { type Hints, mergedHints } from './series/hints.js';
 import { LogFacts } from './series/log-facts.js';

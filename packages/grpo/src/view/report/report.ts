@@ -72,6 +72,7 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
   const section = (title: string, found: readonly Finding[], brief: boolean): Section[] =>
     found.length === 0 ? [] : [{ title, findings: found.map(item), brief }];
   const [leading] = cause.map(item);
+  const isSure = cause[0]?.severity === 'fail';
   const verdict = verdictOf(diagnosis);
   const judged = examined.isGrpo && verdict !== 'not judged';
   return {
@@ -83,8 +84,9 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
     isSound: verdict === 'nothing found',
     course: course ? courseRows(course) : [],
     sections: [
-      ...section('This follows from it', follows, true),
-      ...section('This may follow from it', mayFollow, true),
+      // What only warns may be wrong about the cause, too.
+      ...section('This follows from it', isSure ? follows : [], true),
+      ...section('This may follow from it', isSure ? mayFollow : [...follows, ...mayFollow], true),
       ...section('This is also wrong', besides, false),
       // Where nothing leads and little was judged, notes are all that a reader gets.
       ...section(verdict === 'too little to judge' ? 'What stands out' : 'For information', toKnow, true),

@@ -34,7 +34,9 @@ export class Dicts implements LogFormat {
   #others = 0;
   #otherNames: readonly string[] = [];
   /** A dict that goes on in the next line. */
-  #begun: { line: number; before: string; text: string; lines: number } | undefined;
+  #begun: { line: number; before: string; text: string; widths: number[] } | undefined;
+  /** The row of a file of rows that was cut off, as long as no other line came. */
+  #cut: { line: number; dict: Record<string, unknown>; before: string } | undefined;
 
   constructor(
     private readonly file: string,
@@ -51,6 +53,7 @@ export class Dicts implements LogFormat {
   }
 
   take({ line, text, cut }: Line): void {
+    if (text.trim() !== '') this.#cut = undefined;
     // A row at the beginning of a line ends one that was cut off.
     if (this.#begun && ROW_OPENS.test(text) && BEGUN.test(text)) this.#giveUp();
     if (this.#begun && this.#goesOn(text)) return;
@@ -62,6 +65,7 @@ export class Dicts implements LogFormat {
 
   finish(): CollectedLog[] {
     this.#giveUp();
+    if (this.#cut && this.onlyRows) this.#row(this.#cut.dict, this.#cut.line, this.#cut.before);
     return this.#collector.finish(this.#progress);
   }
 
@@ -76,7 +80,7 @@ export class Dicts implements LogFormat {
     const found: ReturnType<typeof dictsIn> = whole ? { dicts: [whole] } : dictsIn(text);
     const at = this.onlyRows || cut ? -1 : text.search(OPENS);
     if (at >= 0 && isOpen(text) && !found.dicts.some((dict) => metricRow(dict))) {
-      this.#begun = { line, before: text.slice(0, at), text: text.slice(at), lines: 1 };
+      this.#begun = { line, before: text.slice(0, at), text: text.slice(at), widths: [text.length] };
       return;
     }
     const before = text.slice(0, text.indexOf('{'));
@@ -103,14 +107,20 @@ export class Dicts implements LogFormat {
     const begun = this.#begun!;
     const joined = `${begun.text}\n${text.replace(RAY, '')}`;
     const ends = text.includes('}');
-    const dict = ends ? literal(joined.slice(0, joined.lastIndexOf('}') + 1)) : undefined;
+    const whole = joined.slice(0, joined.lastIndexOf('}') + 1);
+    // A terminal breaks lines of its own width anywhere, also within a name or a number.
+    const [width] = begun.widths;
+    const isBroken = begun.widths.every((one) => one === width) && text.length <= width!;
+    const dict = ends
+      ? ((isBroken ? literal(whole.replaceAll('\n', '')) : undefined) ?? literal(whole))
+      : undefined;
     if (isObject(dict)) {
       this.#row(dict, begun.line, begun.before);
       this.#begun = undefined;
       return true;
     }
-    if ((!ends || isCutOff(joined)) && begun.lines < MOST_LINES && joined.length < MOST_CHARACTERS) {
-      this.#begun = { ...begun, text: joined, lines: begun.lines + 1 };
+    if ((!ends || isCutOff(joined)) && begun.widths.length < MOST_LINES && joined.length < MOST_CHARACTERS) {
+      this.#begun = { ...begun, text: joined, widths: [...begun.widths, text.length] };
       return true;
     }
     this.#giveUp();
@@ -124,10 +134,11 @@ export class Dicts implements LogFormat {
       this.#isBroken(begun.line, begun.text, cutOffDict(begun.text), begun.before);
   }
 
-  /** Notes a row that is cut off. Its whole values count, except in a file whose lines are rows. */
+  /** Notes a row that is cut off. Its whole values count; in a file whose lines are rows only those of the last. */
   #isBroken(line: number, text: string, whole: Record<string, unknown> | undefined, before: string): void {
-    const count = whole && !this.onlyRows && metricRow(whole) ? Object.keys(whole).length : 0;
-    const isRead = count >= FEWEST_VALUES;
+    const count = whole && metricRow(whole) ? Object.keys(whole).length : 0;
+    if (count >= FEWEST_VALUES) this.#cut = { line, dict: whole!, before };
+    const isRead = count >= FEWEST_VALUES && !this.onlyRows;
     if (isRead) this.#row(whole!, line, before);
     const read = isRead ? `, of which the first ${counted(count, 'value')} are read` : '';
     this.broken.add({ file: this.file, line, reason: `not a whole row${read}: ${excerpt(text.trim())}` });
