@@ -102,7 +102,7 @@ class LossListener:
                 self.recorder.lacks(f"probes of batches with {', '.join(more)}")
             elif self.probing:
                 score = self.recorder.listeners.original[SCORE]
-                rollout.probes = probe(self.trainer, score, rollout, scoring, inputs, mask.bool(), rows, lengths)
+                rollout.probes |= probe(self.trainer, score, rollout, scoring, inputs, mask.bool(), rows, lengths)
 
 
 def row_of(values, j: int, length: int) -> list | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from contextlib import contextmanager
@@ -68,6 +69,31 @@ def probe(trainer, method, rollout, scoring, inputs, mask, rows, lengths) -> dic
             finally:
                 trainer.temperature = declared
     return probes
+
+
+def held_out_prompts(trainer) -> dict:
+    """Different prompts of the evaluation, and how many of them are in the training data; empty where either cannot be read."""
+    evaluation = trainer.eval_dataset
+    parts = list(evaluation.values()) if isinstance(evaluation, dict) else [evaluation]
+    columns = [_prompts(part) for part in [trainer.train_dataset, *parts]]
+    if any(column is None for column in columns):
+        return {}
+    trained, *others = columns
+    held_out = set().union(*others)
+    return {"prompts": len(held_out), "trained": len(held_out & trained)}
+
+
+def _prompts(dataset) -> set | None:
+    """Prompts of a dataset that is held in memory or on disk."""
+    if "prompt" not in (getattr(dataset, "column_names", None) or []) or not hasattr(dataset, "__len__"):
+        return None
+    return {json.dumps(prompt, sort_keys=True, default=str) for prompt in dataset["prompt"]}
+
+
+def random_state(device: torch.device) -> int:
+    """The state of the random numbers that sampling draws, as one number."""
+    states = [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+    return hash(b"".join(bytes(state.numpy()) for state in states))
 
 
 def difference(a: torch.Tensor, b: torch.Tensor) -> dict:

@@ -20,7 +20,7 @@ from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import random_states_kept
+from .probes import held_out_prompts, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -43,6 +43,8 @@ class Recorder:
         self.left = None, {}
         self.checksums = None
         self.text_changes = None
+        # Held-out prompts and those that are trained on, once they are counted.
+        self.held_out = None
         self.rollout = None
         self.rollouts = 0
         self.rollout_micro_steps = 0
@@ -139,6 +141,9 @@ class Recorder:
             rollout, self.rollout = self.rollout, None
             if self.checksums and rollout.step == 1:
                 rollout.probes["checksums"] = self.checksums
+            if self.held_out is None:
+                self.held_out = held_out_prompts(self.trainer)
+            rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:
                 rollout.audit.warn(rollout.step)

@@ -7,6 +7,7 @@ import trl
 
 from .errors import RecorderError
 from .grading import Grading, text_of
+from .probes import random_state
 from .rollout import Rollout
 
 
@@ -15,13 +16,20 @@ class RewardListener:
         self.recorder = recorder
         self.trainer = recorder.trainer
         self.grading = Grading()
+        # The random numbers after the rewards of the rollout that was recorded before.
+        self.left = None
 
     def on_calculate_rewards(self, original, inputs, prompts, completions, *args, **kwargs):
         rollout = self.recorder.recording
         if rollout is None:
             return original(inputs, prompts, completions, *args, **kwargs)
+        before = random_state(self.trainer.accelerator.device)
         with self.recorder.timed("reward"), self.grading.hearing():
             values = original(inputs, prompts, completions, *args, **kwargs)
+        after = random_state(self.trainer.accelerator.device)
+        if self.left is not None:
+            rollout.probes["reseeded"] = after != before and after == self.left
+        self.left = after
         # Completions that the reward functions saw; those of the method where none was called.
         seen = self.grading.completions(len(prompts)) or completions
         rollout.texts += [text_of(completion) for completion in seen]

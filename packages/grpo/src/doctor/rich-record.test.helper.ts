@@ -268,6 +268,8 @@ export function richRecord({
       ]),
       accumulation: { cosine: 1, normRatio: 1 },
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
+      reseeded: false,
+      heldOut: { prompts: 40, trained: 0 },
       ...(step === 1 && { checksums: { policy: 7, reference: 7 } }),
     },
     audit: {

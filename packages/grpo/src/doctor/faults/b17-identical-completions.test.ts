@@ -112,3 +112,12 @@ testLogCheck('B17.lengths', [
   },
   { name: 'lengths that differ', metrics: alike({ 'completions/min_length': [20, 21] }), verdict: 'pass' },
 ]);
+
+testStepCheck('B17.reseeded', [
+  {
+    name: 'a seed that a reward sets',
+    plant: ({ probes }) => void (probes!.reseeded = true),
+    verdict: 'warn',
+  },
+  { name: 'numbers that go on', plant: () => {}, verdict: 'pass' },
+]);

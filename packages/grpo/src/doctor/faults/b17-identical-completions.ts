@@ -99,6 +99,31 @@ export const b17: Fault = {
       says: (m) =>
         `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.entropy === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.entropy} nats per completion makes that likely.`}`,
     }),
+    stepCheck({
+      code: 'B17.reseeded',
+      title: 'No reward sets the seed of sampling',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 2,
+      rank: 3,
+      threshold:
+        'after the rewards, the state of the random numbers is another than after those of an earlier rollout',
+      sources: [],
+      why: 'Seen in a run whose reward seeded PyTorch for a judge: each rollout drew the same random numbers from there on.',
+      remedy:
+        'Look for `manual_seed` or `set_seed` in the rewards and in what they import: use a generator of their own, or put the old state back.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30'],
+      settles: 'A number drawn after the rewards of two steps: `torch.rand(1)` must differ.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { reseeded } }) {
+        if (reseeded === undefined) return notApplicable('probes.reseeded');
+        return reseeded ? warn({ reseeded }) : pass({ reseeded });
+      },
+      says: () =>
+        'After the rewards the random numbers stand where they stood after those of an earlier rollout: a reward sets the seed, and the same random numbers are drawn in each step.',
+    }),
     logCheck({
       code: 'B17.log',
       title: 'Completions of a prompt differ',

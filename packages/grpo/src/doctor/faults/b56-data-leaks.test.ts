@@ -73,6 +73,16 @@ const answered =
     );
   };
 
+const heldOut = (trained: number) => (record: StepRecord) => {
+  record.probes!.heldOut = { prompts: 40, trained };
+};
+
+testStepCheck('B56.held-out', [
+  { name: 'all of them', plant: heldOut(40), verdict: 'warn', measured: { trained: 40 } },
+  { name: 'two of forty', plant: heldOut(2), verdict: 'inform' },
+  { name: 'none', plant: heldOut(0), verdict: 'pass' },
+]);
+
 testStepCheck('B56.gold', [
   {
     name: 'all answers',

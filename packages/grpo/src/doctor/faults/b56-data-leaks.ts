@@ -3,11 +3,14 @@ import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
 import { goldIn } from '../measures/right-answers.js';
-import { notApplicable, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
 const FEW = 3;
+
+/** Share of held-out prompts in the training data that is more than an accident. */
+const LEAKED = 0.1;
 
 export const b56: Fault = {
   code: 'B56',
@@ -85,6 +88,30 @@ export const b56: Fault = {
       },
       says: (m) =>
         say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
+    }),
+    stepCheck({
+      code: 'B56.held-out',
+      title: 'Held-out prompts are not trained on',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 8,
+      threshold: `at most ${percent(LEAKED)} of the held-out prompts are trained on, too; fewer only inform`,
+      sources: [],
+      why: 'Seen in a run that evaluated on rows of its training data: its accuracy told what the model had learnt by heart.',
+      remedy: 'Take the held-out rows out of the training data, by their prompts.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      induces: ['B58'],
+      settles: 'The held-out prompts that are also in the training data, counted.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { heldOut } }) {
+        if (!heldOut || heldOut.prompts === 0) return notApplicable('probes.heldOut');
+        if (heldOut.trained === 0) return pass(heldOut);
+        return heldOut.trained > LEAKED * heldOut.prompts ? warn(heldOut) : inform(heldOut);
+      },
+      says: (m) =>
+        say`${m.trained} of ${m.prompts} held-out prompts are trained on, too: the evaluation is one of what was learnt by heart.`,
     }),
     runCheck({
       code: 'B56.repeated',

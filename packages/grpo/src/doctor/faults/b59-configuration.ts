@@ -113,8 +113,8 @@ export const b59: Fault = {
       title: 'Settings of the loss mean what is usually meant by them',
       stage: 'configuration',
       kind: 'heuristic',
-      level: 6,
-      rank: 4,
+      level: 4,
+      rank: 7,
       threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_config.py'],
       why: 'Some systems take bounds of the ratio, some its distance from 1, and the same name is used for both.',
@@ -123,7 +123,7 @@ export const b59: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B54', 'B43'],
       settles: 'The ratio at which a token of each sign stops being trained, by hand.',
-      proofs: [],
+      proofs: ['TRL run'],
       needs: ['declared'],
       test({ declared: { objective = {}, updatesPerRollout } }): Outcome<Odd> {
         const { loss, clipLow, clipHigh = clipLow, delta } = objective;
