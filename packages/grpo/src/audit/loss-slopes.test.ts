@@ -63,3 +63,17 @@ it.each<[string, HandOver, (input: LossInput) => Partial<LossInput>]>([
   };
   expect(await slopes(run)).toEqual({ [LOSS]: handOver !== 'loss', [KL]: handOver !== 'kl' });
 });
+
+it('of a clip that is another names the token by what decides', async () => {
+  const compared = await comparisonsOf({
+    steps: 1,
+    settings: [...OFF_POLICY],
+    stages: {
+      objective: (input) => standard.objective({ ...input, settings: { ...input.settings, clipHigh: 2 } }),
+    },
+  });
+  const slope = compared.find(({ quantity }) => quantity === LOSS)!;
+  const [, advantage, ratio] = /^a token with advantage (\S+) and ratio (\S+)$/.exec(slope.tensor!)!;
+  // Such a token is clipped at 1.2.
+  expect([Number(advantage) > 0, Number(ratio) > 1.2, slope.plain === 0]).toEqual([true, true, true]);
+});

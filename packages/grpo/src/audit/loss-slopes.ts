@@ -45,6 +45,13 @@ export function auditLossSlopes(context: AuditContext): Measured {
   const found = trainerSlopes(context, rows);
   const foundWithout = trainerSlopes(context, without);
   const whole = largest(plain.flatMap(({ logprobs }) => Array.from(logprobs, Math.abs)));
+  const isByToken = config.objective.ratio === 'token';
+  /** What the slope is of: beyond which ratio a token is clipped depends on the sign of its advantage. */
+  const place = (i: number, t: number) => {
+    const { policy, old, advantage } = rows[i]!;
+    const ratio = old && isByToken ? ` and ratio ${Math.exp(policy[t]! - old[t]!).toPrecision(3)}` : '';
+    return { tensor: `a token with advantage ${advantage.toPrecision(3)}${ratio}` };
+  };
   const compare = (of: HandOver, quantity: string, slope: (i: number, t: number) => Slope): Comparison[] => {
     const slopes = rows.map(({ policy }, i) => Array.from(policy, (_, t) => slope(i, t)));
     const most = largest(slopes.flat().map((one) => Math.abs(one.plain)));
@@ -57,6 +64,7 @@ export function auditLossSlopes(context: AuditContext): Measured {
           bound: ROUNDING * most + CANCELLED * whole,
           completion: chosen[i]!,
           token,
+          ...(of === 'loss' && place(i, token)),
         })),
       ),
     );

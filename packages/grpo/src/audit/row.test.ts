@@ -22,7 +22,7 @@ describe("a step's row", () => {
   ])('is that of its record: %s', async (settings) => {
     for (const { record, row } of await stepsOf({ settings, steps: 3 })) {
       const [found] = compareRow(row, record, false);
-      expect(found).toMatchObject({ handOver: 'run', quantity: "number in the step's row" });
+      expect(found).toMatchObject({ handOver: 'metrics', quantity: "number in the step's row" });
       expect(found!.deviation).toBeLessThanOrEqual(found!.bound);
       expect(found!.compared).toBeGreaterThan(12);
     }

@@ -27,7 +27,7 @@ export function compareRow(row: Row, record: StepRecord, isExchanged: boolean): 
       ...(isNone && { deviation: 0 }),
     };
   });
-  return worstOf('run', "number in the step's row", pairs);
+  return worstOf('metrics', "number in the step's row", pairs);
 }
 
 function ofRollout(record: StepRecord): Row {

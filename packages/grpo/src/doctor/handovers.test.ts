@@ -19,7 +19,7 @@ it('of hand-overs that do not hold in the same step the earliest leads: what fol
     // What a step begins with.
     ...['prompt', 'weights', 'checkpoint', 'run', 'model'],
     ...['completion', 'text', 'old log-probs', 'reward', 'advantage', 'kl', 'loss', 'gradient', 'update'],
-    'evaluation',
+    ...['evaluation', 'metrics'],
   ]);
 });
 

@@ -86,6 +86,7 @@ import { h12 } from './handovers/h12-loss.js';
 import { h13 } from './handovers/h13-kl.js';
 import { h14 } from './handovers/h14-evaluation.js';
 import { h15 } from './handovers/h15-model.js';
+import { h16 } from './handovers/h16-metrics.js';
 
 /** Every known fault, by number. */
 export const faults: readonly Fault[] = [
@@ -177,6 +178,7 @@ export const handOvers: readonly Fault[] = [
   h10,
   h14,
   h15,
+  h16,
 ];
 
 /** The checks that judge an audit alone. */

@@ -160,7 +160,7 @@ const masks = [
   of(['objective.maskTruncated=true', NO_ROOM, 'objective.loss=luspo', ...REUSE]),
   of(['objective.offPolicyThreshold=0.01', ...REUSE]),
   of(['objective.offPolicyThreshold=0.01', 'objective.loss=gspo_token', BETA, ...REUSE]),
-  of(['objective.delta=1.01', 'objective.clipHigh=0.28', ...REUSE]),
+  of(['objective.delta=1.05', 'objective.clipLow=0.02', 'objective.clipHigh=0.04', ...REUSE]),
   of([
     'objective.delta=3',
     'objective.policy=clip',

@@ -34,6 +34,8 @@ export const HAND_OVERS = [
   'evaluation',
   /** Folder of a model → model in memory. */
   'model',
+  /** Step → the numbers that it reports. */
+  'metrics',
 ] as const;
 
 export type HandOver = (typeof HAND_OVERS)[number];
@@ -52,8 +54,9 @@ const comparisonSchema = z.object({
   deviation: real,
   /** Largest deviation that rounding or chance explains. */
   bound: real,
-  /** Where it is, as far down as can be told. */
+  /** What it is of: the name of a tensor, or a token with its numbers. */
   tensor: z.string().optional(),
+  /** Where it is, as far down as can be told. */
   prompt: count.optional(),
   completion: count.optional(),
   token: count.optional(),

@@ -62,7 +62,8 @@ export const b41: Fault = {
         'sequence_mean (grpo, sapo, gspo): 1 / (completions × own tokens), completions that are masked as a whole counted or not; token_mean (dapo, cispo, vespo): 1 / tokens of the whole update; micro_token_mean (bnpo): 1 / tokens of the micro-batch, and each micro-batch counts by its number of completions; constant (dr_grpo): 1 / (completions × the normaliser); sum: 1 / completions; each within a relative 1e-3. A KL of one value per completion: 1 / (completions × own tokens)',
       sources: ['huggingface/trl#6024', 'huggingface/trl#5619', 'modelscope/ms-swift#10117'],
       why: 'The loss was normalised per micro-batch, or twice.',
-      remedy: 'Normalise by the size of the whole update, whatever the split into micro-batches.',
+      remedy:
+        'Normalise as the declared loss says: by the tokens of each completion, by those of the whole update whatever the split into micro-batches, or by a constant.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
       proofs: ['native'],
@@ -74,7 +75,7 @@ export const b41: Fault = {
           : overUpdates(updates, (update) => weightMiss(form, record, update, masks));
       },
       says: (m) =>
-        say`Tokens are not weighted as declared: one token weighs ${m.weight} in place of ${m.expected}.`,
+        say`Tokens are not weighted as declared: one token weighs ${m.weight} in place of ${m.expected}.${m.fits === undefined ? '' : say` They weigh as with aggregation=${m.fits}.`}`,
     }),
     logCheck({
       code: 'B41.kept',

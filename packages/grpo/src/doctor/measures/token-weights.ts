@@ -1,5 +1,6 @@
 /** Whether tokens weigh in the loss as they should. */
 
+import { AGGREGATIONS } from '../../config/choices.js';
 import { nonzero } from '../../maths/moments.js';
 import type { StepRecord, UpdateRecord } from '../../trace/index.js';
 import { membersOf, scoredRows, updateRows } from '../inputs.js';
@@ -8,7 +9,7 @@ import { klWeighings, weighings } from '../recompute/aggregation.js';
 import type { Form } from '../recompute/form.js';
 import { sizesOf } from '../recompute/micro-batches.js';
 
-type Miss = EvidenceOf<{ weight: number; expected: number }>;
+type Miss = EvidenceOf<{ weight: number; expected: number; fits?: string }>;
 
 /** The first token that does not weigh as declared, in the policy’s part or in that of the KL. */
 export function weightMiss(
@@ -22,16 +23,21 @@ export function weightMiss(
   if (!weights) return 'updates.weights';
   const rows = scoredRows(record, update, 'mask')!;
   const own = rows.map(nonzero);
-  const ways = weighings(form, declared, {
-    own,
-    sizes: sizesOf(record, update),
-    all: masks.map(nonzero),
-  });
+  const sizes = { own, sizes: sizesOf(record, update), all: masks.map(nonzero) };
+  const ways = weighings(form, declared, sizes);
   if (typeof ways === 'string') return ways;
   const miss = missOfAll(record, update, weights, rows, ways);
+  if (miss) {
+    const fits = AGGREGATIONS.find((aggregation) => {
+      const others =
+        aggregation === form.aggregation ? '' : weighings({ ...form, aggregation }, declared, sizes);
+      return typeof others !== 'string' && !missOfAll(record, update, weights, rows, others);
+    });
+    return fits ? { ...miss, values: { ...miss.values, fits } } : miss;
+  }
   const kl = updateRows(record, update, 'klWeights') ?? weights;
   // With a β for each kind they have it in them, and nothing tells what it is.
-  if (miss || !update.klTerms || update.beta === 1 || declared.kl?.place === 'reward') return miss;
+  if (!update.klTerms || update.beta === 1 || declared.kl?.place === 'reward') return undefined;
   return missOfAll(record, update, kl, rows, klWeighings(declared.kl?.level, own, ways));
 }
 
