@@ -17,6 +17,8 @@ const FEWEST = 3;
 export const MOST = 15;
 /** So many values are in order by chance once in 60 times. */
 const STEADY = 5;
+/** Logarithm of a change that one value fewer shows as well. */
+const VAST = Math.log(10);
 
 /** The change of a metric in a short log: where two sides lie farthest apart; undefined where none do. */
 export function breakOf({ points, floor }: MetricCourse): Break | undefined {
@@ -34,7 +36,9 @@ export function breakOf({ points, floor }: MetricCourse): Break | undefined {
   const [first, ...others] = splits;
   if (!first) return undefined;
   const { near, before, after } = others.reduce((a, b) => (b.gap > a.gap ? b : a), first);
-  const isSteady = points.length >= STEADY && splits.length === points.length - 1;
+  const isOrdered = splits.length === points.length - 1;
+  const isVast = points.length === STEADY - 1 && Math.abs(scale(values.at(-1)!) - scale(values[0]!)) > VAST;
+  const isSteady = isOrdered && (points.length >= STEADY || (floor !== undefined && isVast));
   const [from, to] = isSteady ? [values[0]!, values.at(-1)!] : [median(before), median(after)];
   const isShown = isSteady || Math.min(before.length, after.length) > 1;
   return { from, to, step: points[before.length]!.step, near, isSteady, isShown };

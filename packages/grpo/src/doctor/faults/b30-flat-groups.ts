@@ -24,7 +24,7 @@ const MUCH = 0.5;
 const ALL = 0.999;
 
 /** Groups without a signal in a short log, and where they came to be most. */
-type Few = { steps: number; share: number; apart: boolean; right: boolean } & Partial<
+type Few = { steps: number; share: number; apart: boolean; right: boolean; isSteady?: boolean } & Partial<
   Record<'from' | 'to' | 'step' | 'start' | 'end', number>
 >;
 
@@ -163,13 +163,14 @@ export const b30: Fault = {
         const measured = { steps, share, apart, right: last >= share && last <= 1 };
         const broken = largeBreak(log.course, 'flat');
         if (broken?.isShown && broken.to > broken.from && broken.to >= MUCH) {
-          const { from, to, step } = broken;
+          const { from, to, step, isSteady } = broken;
           const reward = log.course.of('reward');
           const gone = {
             ...measured,
             from,
             to,
             step,
+            isSteady,
             ...(reward && { start: reward.start, end: reward.end }),
           };
           const evidence = [{ step, text: 'frac_reward_zero_std', values: { value: to } }];
@@ -181,7 +182,7 @@ export const b30: Fault = {
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
+        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`${m.isSteady ? say`The share of groups with equal rewards rose from entry to entry, from ${percent(m.from!)} to ${percent(m.to!)}` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before`}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''

@@ -1006,6 +1006,26 @@ describe('a table with heads in another language', () => {
   });
 });
 
+describe('a row of a table with a remark behind its last bar', () => {
+  it('has its cells where they are', async () => {
+    const reading = await readText(
+      'r.md',
+      '| step | response_length | reward |\n|---|---|---|\n| 4 | 949 | 0.40 |\n| 44 | 5821 | 0.80 |  ← the peak\n| 52 | 6656 | 0.73 |\n',
+    );
+    expect(steps(reading)).toEqual([4, 44, 52]);
+    expect(column(reading, 'completions/mean_length')).toEqual([949, 5821, 6656]);
+  });
+});
+
+describe('a single reward function', () => {
+  it('is the reward where a log has no other', async () => {
+    const reading = await readText('o.log', "{'loss': 0.1, 'rewards/reward_fn/mean': 0.5, 'kl': 0.1}\n");
+    expect(column(reading, 'reward')).toEqual([0.5]);
+    const two = await readText('t.log', "{'loss': 0.1, 'rewards/a/mean': 0.5, 'rewards/b/mean': 0.25}\n");
+    expect(column(two, 'reward')).toEqual([undefined]);
+  });
+});
+
 describe('a dict that a terminal has broken', () => {
   it('is whole, also where the break is within a name or a number', async () => {
     const dict = (reward: number) =>

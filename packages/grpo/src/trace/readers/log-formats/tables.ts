@@ -5,6 +5,7 @@ import type { Line } from '../lines.js';
 import { producerOf } from '../producers/index.js';
 import type { BrokenParts } from '../reading.js';
 import { Collector } from '../rows/collector.js';
+import { hasGivenName } from '../rows/given-names.js';
 import { commonName } from '../rows/metric-names.js';
 import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
@@ -175,7 +176,11 @@ export class Tables implements LogFormat {
     )
       return;
     // pandas puts its own number before a row.
-    const own = cells.length === columns.length + 1 && /^\d+$/.test(cells[0]!) ? cells.slice(1) : cells;
+    const isLonger = cells.length === columns.length + 1;
+    // Behind the last bar a remark may stand.
+    const isRemarked = isLonger && split === bars && /^\s*[|│┃]/.test(text);
+    const isNumbered = isLonger && !isRemarked && /^\d+$/.test(cells[0]!);
+    const own = isRemarked ? cells.slice(0, -1) : isNumbered ? cells.slice(1) : cells;
     if (own.length === columns.length && this.#takeHalves(columns, own, line)) return;
     if (!this.#isFile || RULE.test(text)) return;
     const reason =
@@ -279,7 +284,7 @@ function withTruncation(run: CollectedLog): CollectedLog {
 
 /** Words that a header has, found quickly. */
 const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|段|구간/i;
-const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad/i;
+const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad|(?:response|resp|completion|comp)[_ ]?len/i;
 /** Matches the name of a first column that counts spans of steps. */
 const SPAN =
   /^(?:(?:(?:train|training|global)[ _])?(?:steps?[ _]?)?(?:windows?|ranges?|intervals?|段|区间|구간))$/i;
@@ -306,7 +311,7 @@ const beforeArrow: Split = (line) => spaces(line.replace(/\s(?:<-|←).*$/, ''))
 
 /** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {
-  if (!COUNTS.test(text) || !MEASURES.test(text)) return undefined;
+  if (!COUNTS.test(text) || !(MEASURES.test(text) || hasGivenName(text))) return undefined;
   const above = text.length > MOST_OF_HEADER ? undefined : NAMED_ABOVE.exec(text)?.[1];
   const ways = above ? [{ split: beforeArrow, kind: 'table of metrics in columns' }, ...SPLITS] : SPLITS;
   for (const { split, kind } of ways) {

@@ -5,7 +5,9 @@ export const slime: Producer = {
   name: 'slime',
   wrote: (names) =>
     [...names].some((name) =>
-      /^(train\/(lr-pg_\d+|train_rollout_logprob_abs_diff)|rollout\/(raw_reward|zero_std\/.+))$/.test(name),
+      /^(train\/(lr-pg_\d+|train_rollout_logprob_abs_diff|pg_clipfrac|ppo_kl)|rollout\/(raw_reward|zero_std\/.+))$/.test(
+        name,
+      ),
     ),
   names: {
     // `rollout/rewards` is normalised.

@@ -32,6 +32,10 @@ export function givenName(column: string): string | undefined {
   return found?.metric;
 }
 
+/** Whether a line has the name of such a column in it. */
+export const hasGivenName = (text: string): boolean =>
+  [...given.keys()].some((column) => text.includes(column));
+
 /** The columns that no log had. */
 export const missingColumns = (): string[] =>
   [...given].flatMap(([column, { isRead }]) => (isRead ? [] : [column]));

@@ -155,8 +155,12 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');
 
+/** Other lengths are of anything. */
+const LENGTH_OF_COMPLETIONS = /resp|compl/i;
+
 /** Whether a name is that of a metric that only training has. */
 export function isTraining(name: string): boolean {
   const common = commonName(name);
+  if (common === 'completions/mean_length') return LENGTH_OF_COMPLETIONS.test(name);
   return common !== undefined && (TELLING.has(common) || /^(eval_)?rewards?(\/|$)/.test(common));
 }

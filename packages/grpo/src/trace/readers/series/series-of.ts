@@ -43,6 +43,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     }
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
+  takeOneForAll(entries);
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
     ...(producer.averages && lossDecimals(entries)),
@@ -164,4 +165,15 @@ function notesOf(
 function placesOf(firstLine: number | undefined, count: number): string {
   const where = firstLine === undefined ? '' : ` (line ${firstLine})`;
   return count > 1 ? `${where}, and ${count - 1} times more` : where;
+}
+
+/** Takes the only reward function for the reward, where no entry has one. */
+function takeOneForAll(entries: readonly MetricsEntry[]): void {
+  const names = new Set(entries.flatMap(({ values }) => Object.keys(values)));
+  const [only, more] = [...names].filter((name) => /^rewards\/[^/]+\/mean$/.test(name));
+  if (names.has('reward') || only === undefined || more !== undefined) return;
+  for (const { values } of entries) {
+    const value = values[only];
+    if (value !== undefined) (values as Record<string, number>).reward = value;
+  }
 }
