@@ -80,8 +80,11 @@ export function fewProblems({ problems, greedy }: EvalResult): string | undefine
   const start = `Only ${counted(problems, 'problem')} to evaluate on`;
   const advice = 'eval.limit and task.evalSize (or the rows of task.evalData) set how many there are.';
   if (accuracy === null) {
-    const width = rewardLow === null ? 'unknown' : `${(rewardHigh! - rewardLow).toFixed(3)} wide`;
-    return `${start}: the 95 % interval of the mean reward is ${width}. ${advice}`;
+    const width =
+      rewardLow === null
+        ? 'all of them earn the same, which says little of others'
+        : `the 95 % interval of the mean reward is ${(rewardHigh! - rewardLow).toFixed(3)} wide`;
+    return `${start} (greedy): ${width}. ${advice}`;
   }
   // Of the interval's middle: an accuracy of 0 or 1 on few problems is not that of the model.
   const needed = roundUp(problemsToTell((low! + high!) / 2, DIFFERENCE));

@@ -81,7 +81,9 @@ export async function runTraining(
     for (const text of notes) reporter.note(text);
     const { output } = run.config;
     if (page) beside = await serveBesideRun(page, output, 'run', reporter.note);
-    if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
+    if (run.progress.step >= steps && steps > 0)
+      reporter.note(`All ${steps} steps of ${output} are done already; a larger train.steps adds more.`);
+    else if (run.progress.step > 0) reporter.note(`Going on with ${output} after step ${run.progress.step}.`);
     const end = await train(run).catch((error: unknown) => {
       const last = latestCheckpoint(run.folder.checkpoints);
       const goOn = resumeCommand(command, run);

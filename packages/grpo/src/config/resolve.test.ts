@@ -133,6 +133,7 @@ describe('problems', () => {
   it.each([
     ['rolout.group=4', 'rollout.group'],
     ['rolout=4', 'rollout'],
+    ['training=4', 'train'],
     ['max_new_tokens=4', 'rollout.maxNewTokens'],
     ['temprature=1', 'rollout.temperature'],
     ['optimiser.learning_rate=1', 'optimizer.learningRate'],

@@ -6,7 +6,7 @@ import { type EvalResult, evaluate } from '../evaluation/evaluate.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import { timingsOf } from '../observe/timings.js';
 import { Abandoned } from '../progress/watch.js';
-import { takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
+import { RewardError, takeJudgeReports, UserCodeGuard } from '../rewards/index.js';
 import { memoryNews } from '../rollout/index.js';
 import { SinkThread } from '../sinks/sink-thread.js';
 import { requireSpace } from './checkpoint-space.js';
@@ -83,6 +83,11 @@ export async function runSteps(
     return end;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    try {
+      folder.crashed(progress.step, reason);
+    } catch (problem) {
+      watcher.note?.(`The error could not be written down: ${(problem as Error).message}`);
+    }
     await sinks?.end({ how: 'crashed', steps: progress.step, reason }, signal);
     throw error;
   }
@@ -211,6 +216,7 @@ async function evaluateRun({
     completions.map((one) => ({ step, ...evalCompletionRow(one) })),
   );
   watcher.evaluated?.(result, progress.step);
+  if (config.onRewardError === 'stop' && result.failures.length > 0) throw new RewardError(result.failures);
   return result;
 }
 

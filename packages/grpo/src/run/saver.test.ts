@@ -1,9 +1,10 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type Stages, stages } from '../step/stages.js';
+import { readRun } from '../trace/readers/index.js';
 import { halfOfTheTokens, type RunOptions, remainsOf, run } from './run.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
@@ -140,4 +141,31 @@ describe('an error in a step', () => {
     await expect(run({ ...at('run'), stages: failing('score', 1) })).rejects.toThrow('a bug of mine');
     expect(readdirSync(join(root, 'run'))).not.toContain('checkpoints');
   });
+});
+
+it('a reward that fails in an evaluation ends the run; the folder tells of it until the run goes on', async () => {
+  const { root, at } = await place();
+  const [flag, told] = [join(root, 'broken'), join(root, 'run', 'error.json')];
+  const module = join(root, 'length.mjs');
+  writeFileSync(flag, '');
+  writeFileSync(
+    module,
+    `import { existsSync } from 'node:fs';
+export default ({ completions }) => completions.map((text) => {
+  if (existsSync(${JSON.stringify(flag)})) throw new TypeError('no grader');
+  return text.length;
+});`,
+  );
+  const failing = at('run', ['eval.before=true', `rewards=[{module: ${JSON.stringify(module)}}]`]);
+  await expect(run(failing)).rejects.toThrow(/no grader/);
+  expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({
+    step: 0,
+    error: expect.stringContaining('no grader'),
+  });
+  expect((await readRun(join(root, 'run'))).notes.join('\n')).toMatch(
+    /^An error ended the run after step 0: reward length/m,
+  );
+  rmSync(flag);
+  await run({ ...failing, resume: true, restart: true });
+  expect(existsSync(told)).toBe(false);
 });

@@ -116,7 +116,9 @@ testLogCheck('B17.lengths', [
 testStepCheck('B17.reseeded', [
   {
     name: 'a seed that a reward sets',
-    plant: ({ probes }) => void (probes!.reseeded = true),
+    plant: ({ probes }) => {
+      probes!.reseeded = true;
+    },
     verdict: 'warn',
   },
   { name: 'numbers that go on', plant: () => {}, verdict: 'pass' },

@@ -24,6 +24,54 @@ testLogCheck('B58.log', [
   },
 ]);
 
+/** Evaluations at both ends of a log of 16 steps, with their intervals. */
+const ends = (first: [number, number, number], last: [number, number, number], problems = 40) => {
+  const column = (k: number) => times(16, (i) => (i === 0 ? first[k]! : i === 15 ? last[k]! : undefined));
+  return {
+    eval_reward: column(0),
+    'eval_greedy/rewardLow': column(1),
+    'eval_greedy/rewardHigh': column(2),
+    eval_problems: times(16, (i) => (i % 15 === 0 ? problems : undefined)),
+  } as Record<string, number[]>;
+};
+const still = times(16, (i) => 0.3 + 0.01 * (i % 3));
+const rising = times(16, (i) => 0.3 + 0.04 * i + 0.01 * (i % 3));
+
+testLogCheck('B58.held-out', [
+  {
+    name: 'a fall beyond its intervals',
+    metrics: { reward: still, ...ends([0.49, 0.33, 0.65], [0.2, 0.15, 0.25]) },
+    verdict: 'warn',
+    measured: { fell: true },
+  },
+  {
+    name: 'a fall within them',
+    metrics: { reward: still, ...ends([0.3, 0.2, 0.4], [0.25, 0.15, 0.35]) },
+    verdict: 'pass',
+  },
+  {
+    name: 'problems that are learnt by heart',
+    metrics: { reward: rising, ...ends([0.28, 0.2, 0.36], [0.28, 0.2, 0.36]) },
+    verdict: 'warn',
+    measured: { fell: false },
+  },
+  {
+    name: 'held-out problems that are learnt as well',
+    metrics: { reward: rising, ...ends([0.28, 0.2, 0.36], [0.8, 0.7, 0.9]) },
+    verdict: 'pass',
+  },
+  {
+    name: 'problems of another kind, which are learnt by half',
+    metrics: { reward: rising, ...ends([0.1, 0.05, 0.15], [0.35, 0.25, 0.45]) },
+    verdict: 'pass',
+  },
+  {
+    name: 'few problems',
+    metrics: { reward: still, ...ends([0.9, 0.8, 1], [0.2, 0.15, 0.25], 4) },
+    verdict: 'not applicable',
+  },
+]);
+
 testLogCheck('B58.still', [
   {
     name: 'evaluations of the first weights',

@@ -1,4 +1,4 @@
-import { mean, moments, withoutNaN } from '../../maths/moments.js';
+import { largest, mean, moments, withoutNaN } from '../../maths/moments.js';
 import { falls, slope } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { lossOf, MOST } from '../course/break.js';
@@ -15,6 +15,9 @@ const [LEAST_SHARE, EARNED] = [0.4, 0.1];
 const LOST = 1 / 3;
 /** Share of it that is worth a word where the noise is known. */
 const LEAST = 0.1;
+
+/** Fewer held-out problems tell nothing. */
+const FEW_PROBLEMS = 8;
 
 export const b58: Fault = {
   code: 'B58',
@@ -127,6 +130,54 @@ export const b58: Fault = {
       },
       says: (m) =>
         say`The evaluation fell from ${m.from} at its best to ${m.to} at step ${m.step}, and stayed there.`,
+    }),
+    logCheck({
+      code: 'B58.held-out',
+      title: 'What is learnt holds for held-out problems',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold:
+        'of evaluations with 95 % intervals: the last does not lie below the first, interval below interval; and where the training reward gained for good, the last interval reaches half of that gain below it, or the evaluation gained a quarter of it',
+      sources: [],
+      why: 'Seen in runs of a few problems: one answered every prompt with one text, and its held-out reward fell from 0.49 to 0.20; another learnt its problems by heart, from 0.36 to 0.87, and held-out ones not at all.',
+      remedy:
+        'Compare completions of the first and of the last evaluation. Where all are one text, lower the learning rate or add a KL; where only training problems are solved, train on more of them.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'An evaluation with more problems (eval.limit), before and after.',
+      proofs: [],
+      needs: ['reward', 'eval_reward', 'eval_problems'],
+      test(log): Outcome<Record<'from' | 'to' | 'problems' | 'start' | 'end', number> & { fell: boolean }> {
+        const points = log.series.entries.flatMap(({ step, values }) => {
+          const {
+            eval_reward: reward,
+            'eval_greedy/rewardLow': low,
+            'eval_greedy/rewardHigh': high,
+          } = values;
+          // Rewards that are all one value have no interval.
+          return reward === undefined ? [] : [{ step, reward, low: low ?? reward, high: high ?? reward }];
+        });
+        const [first, last] = [points[0], points.at(-1)];
+        if (!first || !last || points.length < 2) return notApplicable('two evaluations');
+        const problems = largest(withoutNaN(log.column('eval_problems')));
+        if (problems < FEW_PROBLEMS) return notApplicable(`${FEW_PROBLEMS} held-out problems`);
+        const gain = log.course.lastingGain;
+        const [start, end] = [gain?.from ?? Number.NaN, log.course.of('reward')?.end ?? Number.NaN];
+        const fell = last.high < first.low;
+        const measured = { from: first.reward, to: last.reward, problems, start, end, fell };
+        const evidence = [{ step: last.step, text: 'eval_reward', values: { value: last.reward } }];
+        if (fell) return warn(measured, evidence);
+        const isByHeart =
+          gain !== undefined &&
+          last.high < end - (end - start) / 2 &&
+          last.reward - first.reward < (end - start) / 4;
+        return isByHeart ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        m.fell
+          ? say`The held-out reward fell from ${m.from} to ${m.to} (greedy, ${m.problems} problems), by more than its intervals explain.`
+          : say`The training reward rose from ${m.start} to ${m.end}, the held-out one went from ${m.from} to ${m.to} (greedy, ${m.problems} problems): what is learnt holds for the training problems only.`,
     }),
     logCheck({
       code: 'B58.still',

@@ -17,6 +17,8 @@ import { RunLock } from './run-lock.js';
 const CONFIG = 'config.json';
 const CHECKPOINTS = 'checkpoints';
 const STEPS = 'steps';
+/** What ended the run, where that was an error; a resumed run has none. */
+const ERROR = 'error.json';
 const NEWLINE = 0x0a;
 /** Files of rows, one or several a step, in the order of the steps. */
 const ROWS = [
@@ -50,6 +52,7 @@ export class RunFolder implements Disposable {
     try {
       sweepTemporary(path);
       prepare();
+      rmSync(join(path, ERROR), { force: true });
       for (const name of ROWS) this.#files.set(name, new JsonLinesWriter(join(path, name)));
     } catch (error) {
       this.close();
@@ -111,7 +114,9 @@ export class RunFolder implements Disposable {
       if (step === 0 && done !== undefined && !mayRestart) {
         throw new UserError(
           `the run in ${path} has no checkpoint: it would start over, and the rows of its ${done} steps would be lost`,
-          { hint: 'If that is what you want: --restart (in code: restart: true).' },
+          {
+            hint: 'If that is what you want: --restart (in code: restart: true). checkpoint.minutes and checkpoint.every set how often a run is saved.',
+          },
         );
       }
       for (const { path: file } of folder.#files.values()) await dropRowsAfter(file, step);
@@ -168,6 +173,11 @@ export class RunFolder implements Disposable {
   /** Adds what is wrong with a step to `findings.jsonl`. */
   findings(rows: readonly StepRow[]): void {
     for (const row of rows) this.#append('findings.jsonl', row);
+  }
+
+  /** Writes down the error that ends the run. */
+  crashed(step: number, error: string): void {
+    writeFileAtomic(join(this.path, ERROR), `${JSON.stringify({ step, error })}\n`);
   }
 
   /** Its lock: who took the folder to write this run, and who has it now. */

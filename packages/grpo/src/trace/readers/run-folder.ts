@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
-import { excerpt } from '../../errors/printable.js';
+import { onFile } from '../../errors/file-error.js';
+import { excerpt, printable } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
 import type { Watch } from '../../progress/watch.js';
 import { type Declared, declaredByBoth } from '../declared.js';
@@ -44,6 +45,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
   const record = recordOf(path, notes);
   const declared = record && declaredIn(record, notes);
   const log = readMetrics(path, broken, record, watch);
+  notes.push(...crashIn(path));
   const isGrpo = log?.isGrpo ?? names.includes(STEPS);
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
   if (!names.includes(METRICS))
@@ -97,6 +99,16 @@ function declaredIn({ values, ownStages = [] }: ConfigRecord, notes: string[]): 
   }
   notes.push('The settings are those of another version of grpo and are not used.');
   return undefined;
+}
+
+/** The error that ended the run. */
+function crashIn(path: string): string[] {
+  const file = join(path, 'error.json');
+  if (!existsSync(file)) return [];
+  const told: unknown = literal(onFile('read', file, () => readFileSync(file, 'utf8')).trim());
+  if (!isObject(told)) return [];
+  const [first] = String(told.error).split('\n', 1);
+  return [`An error ended the run after step ${told.step}: ${printable(first!, 300)}`];
 }
 
 /** Whether a step of training is among the entries, and not evaluations alone. */

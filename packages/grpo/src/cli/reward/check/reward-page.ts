@@ -83,7 +83,7 @@ function verdict({ canaries, tells, failures }: RewardReport): string {
   if (failures.length > 0) return 'Some rewards failed, see above.';
   return tells
     ? 'Right answers are graded as right, and nothing else is paid as they are.'
-    : 'The task cannot tell right from wrong; blanks and copied prompts are paid no more than right answers.';
+    : 'Blanks and copied prompts are paid no more than the demonstrations. Nothing else can be checked: this task has no right answers to compare with.';
 }
 
 /** All that is wrong with one kind, by its first. */
