@@ -23,6 +23,7 @@ import { info as setup } from './setup/info.js';
 import { info as sft } from './sft/info.js';
 import { info as step } from './step/info.js';
 import { info as studio } from './studio/info.js';
+import { info as tinyModel } from './tiny-model/info.js';
 import { info as train } from './train/info.js';
 
 /** Every command of `grpo`, in the order of the help. A command is a folder: `info.ts` is listed here, `run.ts` does the work. */
@@ -40,6 +41,7 @@ export const commands: readonly CommandInfo[] = [
   diff,
   setup,
   fetch,
+  tinyModel,
   dataCheck,
   dataConvert,
   dataRestore,

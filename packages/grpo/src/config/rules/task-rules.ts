@@ -80,7 +80,7 @@ export const taskRules: readonly Rule[] = [
         /^(demo|data check|reward check)$/.test(command) ||
         (/^(arithmetic|sudoku|chess)$/.test(task.name ?? '') && /^(train|sft|expert)$/.test(command));
       return model === undefined && !needsNone
-        ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME.'
+        ? 'no model. Give model=FOLDER, a Hugging Face model folder (config.json, safetensors, tokenizer.json), or ORG/NAME after grpo fetch ORG/NAME. grpo tiny-model FOLDER makes a small one to try things on.'
         : undefined;
     },
   },

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { DecoderConfig } from '../config.js';
 import { ConfigFields } from '../config-fields.js';
 import { gemma2, gemma3 } from './gemma.js';
@@ -68,10 +70,7 @@ export function parseConfig(
 ): DecoderConfig {
   const fields = new ConfigFields(json, file);
   if (json.model_type === undefined && fields.object('values') && fields.object('versions'))
-    fields.fail(
-      'a run is in this folder, not a model',
-      'take one of its checkpoints: RUN/checkpoints/step-N',
-    );
+    fields.fail('a run is in this folder, not a model', checkpointsBeside(file));
   const reason = unsupported.get(String(json.model_type));
   if (reason) fields.fail(`model_type "${json.model_type}": ${reason}`, SUPPORTED);
   const parse = fields.choice('model_type', families);
@@ -82,4 +81,15 @@ export function parseConfig(
     );
   }
   return parse(fields, beside);
+}
+
+/** Names the checkpoints of the run that a file is of, the newest first. */
+function checkpointsBeside(file: string): string {
+  const folder = join(dirname(file), 'checkpoints');
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^step-\d+$/.test(name)) : [];
+  const stepOf = (name: string) => Number(name.slice('step-'.length));
+  const [newest, ...others] = names.sort((a, b) => stepOf(b) - stepOf(a));
+  if (newest === undefined) return 'it has no checkpoint yet';
+  const more = others.length === 0 ? '' : `, or ${others.join(', ')} beside it`;
+  return `take one of its checkpoints: ${join(folder, newest)}${more}`;
 }
