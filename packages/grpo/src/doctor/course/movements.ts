@@ -1,7 +1,7 @@
 /** What moved over a run, in the order in which it moved, and in words. */
 import { percent, say } from '../sentence.js';
 import { type Break, breakOf, isBy, isTimes } from './break.js';
-import type { Shift } from './metric-course.js';
+import type { MetricCourse, Shift } from './metric-course.js';
 import { BEYOND_NOISE, METRICS, type Quantity, type RunCourse } from './run-course.js';
 
 /** A lasting change of a quantity that is large enough to matter; of a short log, whose noise is not known, without `beyond`. */
@@ -60,10 +60,16 @@ export function movementOf(course: RunCourse, quantity: Quantity): Movement | un
   const metric = course.of(quantity);
   if (!metric) return undefined;
   if (metric.points.length < FEWEST) return largeBreak(course, quantity);
-  const shift = quantity === 'reward' ? (course.collapse ?? metric.shift) : metric.shift;
+  const shift = quantity === 'reward' ? rewardShift(course, metric) : metric.shift;
   return shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift)
     ? { quantity, ...shift }
     : largeBreak(course, quantity);
+}
+
+/** The reward's fall from its best; else what it gained for good, where first and last eighth alone do not show it. */
+function rewardShift(course: RunCourse, { shift }: MetricCourse): Shift {
+  const { collapse, lastingGain } = course;
+  return collapse ?? (shift.beyond < BEYOND_NOISE && lastingGain ? lastingGain : shift);
 }
 
 /** The change of a quantity in a short log, where it is larger than any noise. */
