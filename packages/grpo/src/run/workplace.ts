@@ -1,13 +1,11 @@
-import type { AdamW } from '@grpo/torch';
 import { type ResolvedConfig, requireModelKind } from '../config/index.js';
 import type { Config } from '../config/schema.js';
 import { requireDemonstrations } from '../imitation/examples.js';
 import type { Estimate } from '../memory/estimate.js';
 import { auditLack } from '../memory/memory-lines.js';
-import type { LoadedModel, Model } from '../models/index.js';
+import type { LoadedModel } from '../models/index.js';
 import type { Loss } from '../objective/index.js';
 import type { Watch } from '../progress/watch.js';
-import type { SamplingOptions } from '../rollout/index.js';
 import { samplingOf } from '../step/sampling.js';
 import type { Stages } from '../step/stages.js';
 import type { Trainer } from '../step/trainer.js';
@@ -20,24 +18,18 @@ import type { RunPeers } from './ranks/run-peers.js';
 import { requireWholeCharacters } from './rows-fit.js';
 
 /** What a process needs to take the steps of a run. */
-export interface Workplace {
-  config: Config;
-  /** Bytes that activations may take before `train.recompute=auto` computes them again; no bound where it is left out. */
+export interface Workplace
+  extends Pick<
+    Trainer,
+    'config' | 'model' | 'optimizer' | 'auditLack' | 'sampling' | 'servers' | 'teacherServer'
+  > {
+  /** Bytes that activations may take before `train.recompute=auto` computes them again. */
   activationRoom: number;
-  /** What the audit lacks of memory. */
-  auditLack: string | undefined;
-  model: Model;
   task: LoadedTask;
   /** That of `objective.module`. */
   loss: Loss | undefined;
-  optimizer: AdamW;
-  sampling: SamplingOptions;
   /** Samples on the run's servers, or in this process. */
   sample: Stages['sample'];
-  /** Those servers, for records. */
-  servers?: Trainer['servers'];
-  /** The server that the teacher is on. */
-  teacherServer?: Trainer['teacherServer'];
   progress: Progress;
   /** Tells how far the work is, and abandons it when the signal comes. */
   watch: Watch;
