@@ -1,12 +1,13 @@
 /** What a diagnosis comes to, as one word. */
+
 import { FEWEST } from './course/movements.js';
-import { BEYOND_NOISE, METRICS } from './course/run-course.js';
+import { BEYOND_NOISE, ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
 
 export const VERDICTS = ['sick', 'nothing found', 'too little to judge', 'not judged'] as const;
 
-/** Fewest entries in which a rise of the reward is one that lasts. */
+/** Fewest entries in which a rise of the reward is one that lasts, and of a long run of which not every step is told. */
 const FEWEST_RISING = 16;
 
 /**
@@ -20,8 +21,11 @@ export function verdictOf({ findings, judgements, course, records }: Diagnosis):
     return course?.steps ? 'too little to judge' : 'not judged';
   if (findings.some(({ severity }) => severity !== 'inform')) return 'sick';
   if (records > 0 || !course || course.isLong) return 'nothing found';
-  if (course.lastingGain && course.of('reward')!.points.length >= FEWEST_RISING) return 'nothing found';
-  return 'too little to judge';
+  const points = course.of('reward')?.points ?? [];
+  const span = (points.at(-1)?.step ?? 0) - (points[0]?.step ?? 0);
+  const isStill = findings.some(({ fault }) => fault === 'B62');
+  const isTold = course.lastingGain || (span >= ENOUGH_STEPS && !isStill);
+  return points.length >= FEWEST_RISING && isTold ? 'nothing found' : 'too little to judge';
 }
 
 /** Why a log is too little, and what it could have shown. */

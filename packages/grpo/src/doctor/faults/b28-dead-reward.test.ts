@@ -132,7 +132,7 @@ testLogCheck('B28.nothing', [
   },
   {
     name: 'where the log counts flat groups',
-    metrics: { reward: [0, 0], frac_reward_zero_std: [1, 1] },
+    metrics: { reward: [0, 0, 0], frac_reward_zero_std: [1, 1, 1] },
     verdict: 'not applicable',
   },
   { name: 'in twenty steps', metrics: { reward: times(20, 0) }, verdict: 'not applicable' },

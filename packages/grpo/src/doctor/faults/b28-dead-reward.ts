@@ -1,5 +1,6 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
 import { logCheck } from '../check.js';
+import { FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, fromTheStart, functionOf, rewardNames } from '../log-view.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -117,7 +118,7 @@ export const b28: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `in a log of fewer than ${LONG} steps without a share of flat groups, the reward is 0 in fewer than ${percent(MOSTLY)} of the entries, or negative in one, or has a deviation. It only informs: gains and losses may cancel out`,
+      threshold: `in a log of fewer than ${LONG} steps, and of fewer than ${FLAT_ENTRIES} entries where it has a share of flat groups, the reward is 0 in fewer than ${percent(MOSTLY)} of the entries, or negative in one, or has a deviation. It only informs: gains and losses may cancel out`,
       sources: ['huggingface/open-r1#239'],
       why: 'A mean of exactly 0 is the mean of zeros, unless rewards of both signs sum to it.',
       remedy:
@@ -129,7 +130,9 @@ export const b28: Fault = {
       needs: ['reward'],
       test(log): Outcome<{ entries: number; zeros: number }> {
         const rewards = withoutNaN(log.column('reward'));
-        if (rewards.length === 0 || log.stepsWith('reward') >= LONG || log.has('frac_reward_zero_std'))
+        // B20.log judges flat groups, from some entries on.
+        const isJudged = log.has('frac_reward_zero_std') && rewards.length >= FLAT_ENTRIES;
+        if (rewards.length === 0 || log.stepsWith('reward') >= LONG || isJudged)
           return notApplicable(`a reward over fewer than ${LONG} steps, without a share of flat groups`);
         const zeros = rewards.filter((reward) => reward === 0).length;
         const measured = { entries: rewards.length, zeros };
