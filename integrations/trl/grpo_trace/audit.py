@@ -330,6 +330,9 @@ class Gradient:
 
     def add(self, loss: torch.Tensor, retain_graph=False) -> None:
         parameters = list(self.parameters.values())
+        # Adapters that were loaded for inference leave nothing to train.
+        if not parameters:
+            return
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=retain_graph)
         for name, gradient in zip(self.parameters, gradients, strict=True):
             if gradient is not None:

@@ -50,6 +50,18 @@ class Grading:
             for one in self.heard:
                 one.is_listening = False
 
+    def unfilled(self) -> list:
+        """Parameters of the functions that are None by default, and that no column of the data was passed for."""
+        found = []
+        for one in self.heard:
+            if isinstance(one.function, torch.nn.Module) or not one.calls:
+                continue
+            parameters = inspect.signature(one.function).parameters.values()
+            lacking = [p.name for p in parameters if p.default is None and p.name not in one.calls[0]]
+            name = getattr(one.function, "__name__", type(one.function).__name__)
+            found += [{"reward": name, "parameter": parameter} for parameter in lacking]
+        return found
+
     def completions(self, rows: int) -> list | None:
         """Completions as the functions were given them, if one was given all."""
         for one in self.heard:

@@ -20,7 +20,7 @@ from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import held_out_prompts, random_states_kept
+from .probes import held_out_prompts, random_state, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -43,6 +43,8 @@ class Recorder:
         self.left = None, {}
         self.checksums = None
         self.text_changes = None
+        # The random numbers at the beginning of the rollout that was recorded before.
+        self.began = None
         # Held-out prompts and those that are trained on, once they are counted.
         self.held_out = None
         self.rollout = None
@@ -111,10 +113,14 @@ class Recorder:
                     step, left = self.left
                     if step == self.trainer.state.global_step:
                         self.rollout.audit.weights_between(left)
+        began = random_state(self.trainer.accelerator.device)
         with self.timed("rollout"):
             output = original(inputs, *args, **kwargs)
         rollout = self.rollout
         if rollout is not None:
+            if self.began is not None and began == self.began:
+                rollout.probes["reseeded"] = True
+            self.began = began
             output[ROW] = torch.arange(len(rollout.data), len(rollout.data) + len(inputs))
             rollout.data += inputs
             # MiniLLM and others have one per token.

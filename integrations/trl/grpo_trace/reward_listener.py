@@ -28,8 +28,9 @@ class RewardListener:
             values = original(inputs, prompts, completions, *args, **kwargs)
         after = random_state(self.trainer.accelerator.device)
         if self.left is not None:
-            rollout.probes["reseeded"] = after != before and after == self.left
+            rollout.probes.setdefault("reseeded", after != before and after == self.left)
         self.left = after
+        rollout.probes["unfilled"] = self.grading.unfilled()
         # Completions that the reward functions saw; those of the method where none was called.
         seen = self.grading.completions(len(prompts)) or completions
         rollout.texts += [text_of(completion) for completion in seen]

@@ -11,6 +11,7 @@ const WITHOUT_SOURCE = [
   'B05.system',
   'B16.suppressed',
   'B17.reseeded',
+  'B20.columns',
   'B24.provider',
   'B24.signal',
   'B25.log',

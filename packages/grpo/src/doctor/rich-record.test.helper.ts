@@ -269,6 +269,7 @@ export function richRecord({
       accumulation: { cosine: 1, normRatio: 1 },
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
       reseeded: false,
+      unfilled: [],
       heldOut: { prompts: 40, trained: 0 },
       ...(step === 1 && { checksums: { policy: 7, reference: 7 } }),
     },

@@ -162,9 +162,9 @@ export default ({ completions }) => completions.map((text) => {
     step: 0,
     error: expect.stringContaining('no grader'),
   });
-  expect((await readRun(join(root, 'run'))).notes.join('\n')).toMatch(
-    /^An error ended the run after step 0: reward length/m,
-  );
+  const reading = await readRun(join(root, 'run'));
+  expect(reading.kind).toBe('run folder of grpo that an error ended');
+  expect(reading.notes.join('\n')).toMatch(/^An error ended the run after step 0: reward length/m);
   rmSync(flag);
   await run({ ...failing, resume: true, restart: true });
   expect(existsSync(told)).toBe(false);

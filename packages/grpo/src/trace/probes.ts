@@ -52,8 +52,10 @@ export const probesSchema = z.object({
   accumulation: z.object({ cosine: real, normRatio: real }).optional(),
   /** Change of Σ A·log p after one tiny step along the policy term alone, and of the entropy along the bonus alone. */
   tinyStep: z.object({ objectiveChange: real.optional(), entropyChange: real.optional() }).optional(),
-  /** Whether, after the rewards, the generator of random numbers stood where it had stood after those of an earlier rollout. */
+  /** Whether the generator of random numbers stood, at the beginning or after the rewards, where it stood there in an earlier rollout. */
   reseeded: z.boolean().optional(),
+  /** Parameters of rewards that are empty by default, and that the data has no column for. */
+  unfilled: z.array(z.object({ reward: z.string(), parameter: z.string() })).optional(),
   /** Different held-out prompts, and how many of them are trained on, too. */
   heldOut: z.object({ prompts: z.number().int(), trained: z.number().int() }).optional(),
   /** Checksums of the weights of policy and reference before the update, where both have the same tensors. */

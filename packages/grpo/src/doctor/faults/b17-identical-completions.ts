@@ -101,17 +101,17 @@ export const b17: Fault = {
     }),
     stepCheck({
       code: 'B17.reseeded',
-      title: 'No reward sets the seed of sampling',
+      title: 'Nothing sets the seed of sampling again',
       stage: 'generation',
       kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold:
-        'after the rewards, the state of the random numbers is another than after those of an earlier rollout',
+        'the state of the random numbers, at the beginning of a rollout and after its rewards, is another than in an earlier rollout',
       sources: [],
       why: 'Seen in a run whose reward seeded PyTorch for a judge: each rollout drew the same random numbers from there on.',
       remedy:
-        'Look for `manual_seed` or `set_seed` in the rewards and in what they import: use a generator of their own, or put the old state back.',
+        'Look for `manual_seed` or `set_seed` in callbacks, in the rewards and in what they import: use a generator of their own, or put the old state back.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B30'],
       settles: 'A number drawn after the rewards of two steps: `torch.rand(1)` must differ.',
@@ -122,7 +122,7 @@ export const b17: Fault = {
         return reseeded ? warn({ reseeded }) : pass({ reseeded });
       },
       says: () =>
-        'After the rewards the random numbers stand where they stood after those of an earlier rollout: a reward sets the seed, and the same random numbers are drawn in each step.',
+        'The random numbers stand where they stood in an earlier rollout, at its beginning or after its rewards: a callback or a reward sets the seed, and the same random numbers are drawn in each step.',
     }),
     logCheck({
       code: 'B17.log',

@@ -251,3 +251,15 @@ testStepCheck('B20.constant', [
   },
   { name: 'no reward at all', plant: everyReward(Number.NaN), verdict: 'not applicable' },
 ]);
+
+testStepCheck('B20.columns', [
+  {
+    name: 'a parameter without a column',
+    plant: ({ probes }) => {
+      probes!.unfilled = [{ reward: 'solved', parameter: 'answer' }];
+    },
+    verdict: 'warn',
+    measured: { reward: 'solved', parameter: 'answer' },
+  },
+  { name: 'none', plant: () => {}, verdict: 'pass' },
+]);

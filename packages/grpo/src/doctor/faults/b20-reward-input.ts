@@ -126,6 +126,32 @@ export const b20: Fault = {
       },
       says: (m) => say`All ${m.probes} canaries earned exactly ${m.value}: right answers and blanks alike.`,
     }),
+    stepCheck({
+      code: 'B20.columns',
+      title: 'The data has a column for each parameter of a reward',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: 'no parameter of a reward that is empty by default is without a column of its name',
+      sources: [],
+      why: 'Seen in a run whose reward took `answer`, where the column was `solution`: every completion was compared with nothing.',
+      remedy: 'Rename the column or the parameter: TRL passes each column to the parameter of its name.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B20', 'B27', 'B28', 'B30'],
+      settles: 'What the function gets, printed in its first call.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { unfilled } }): Outcome<{ reward: string; parameter: string; unfilled: number }> {
+        if (!unfilled) return notApplicable('probes.unfilled');
+        const [first] = unfilled;
+        return first
+          ? warn({ ...first, unfilled: unfilled.length })
+          : pass({ reward: '', parameter: '', unfilled: 0 });
+      },
+      says: (m) =>
+        say`The reward ${m.reward} takes ${m.parameter}, which the data has no column for: it gets nothing there, in every call.`,
+    }),
     logCheck({
       code: 'B20.log',
       title: 'The reward tells completions of a prompt apart',

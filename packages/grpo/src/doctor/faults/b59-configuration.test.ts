@@ -52,6 +52,12 @@ testStepCheck('B59.settings', [
     measured: { odd: 'bounds', value: 0.8, other: 1.2 },
   },
   {
+    name: 'a clip of 0, to turn it off',
+    plant: declare({ objective: { clipLow: 0, clipHigh: 0 } }),
+    verdict: 'warn',
+    measured: { odd: 'zero' },
+  },
+  {
     name: 'a wide clip that is no pair of bounds',
     plant: declare({ objective: { clipLow: 0.6, clipHigh: 0.6 } }),
     verdict: 'pass',

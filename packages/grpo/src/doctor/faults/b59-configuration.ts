@@ -115,7 +115,7 @@ export const b59: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 7,
-      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
+      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; a clip that is not 0 on both sides; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_config.py'],
       why: 'Some systems take bounds of the ratio, some its distance from 1, and the same name is used for both.',
       remedy:
@@ -134,6 +134,8 @@ export const b59: Fault = {
           return warn({ odd: 'delta', value: delta, other: 1 + clipHigh });
         if (loss === 'cispo' && cap !== undefined && cap < 1)
           return warn({ odd: 'cap', value: cap, other: 1 });
+        if (loss !== 'cispo' && clipLow === 0 && clipHigh === 0)
+          return warn({ odd: 'zero', value: 0, other: 0 });
         const areBounds = clipLow !== undefined && Math.abs(clipLow + (clipHigh ?? 0) - 2) < 1e-6;
         if (loss !== 'cispo' && clipLow !== undefined && clipLow >= WIDE && areBounds)
           return warn({ odd: 'bounds', value: clipLow, other: clipHigh! });
@@ -146,9 +148,11 @@ export const b59: Fault = {
           ? say`delta is ${value}: it is a bound of the ratio itself, not a distance from 1, and lies below 1 + clipHigh (${other}), so that tokens with a positive advantage are cut at a ratio of ${value} and the upper clip never acts.`
           : odd === 'cap'
             ? say`The ratio of CISPO is capped at ${value}: that is a bound of the ratio itself, and below 1 it scales every token down, also where the policy has not moved. Usual are 2 to 6.`
-            : odd === 'bounds'
-              ? say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`
-              : say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
+            : odd === 'zero'
+              ? 'The clip is 0 on both sides: it is not off, but as narrow as can be, so that a token stops to be trained as soon as its ratio leaves 1. A wide clip, such as 10, turns it off.'
+              : odd === 'bounds'
+                ? say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`
+                : say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
     }),
   ],
 };

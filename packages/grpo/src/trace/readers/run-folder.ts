@@ -45,7 +45,8 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
   const record = recordOf(path, notes);
   const declared = record && declaredIn(record, notes);
   const log = readMetrics(path, broken, record, watch);
-  notes.push(...crashIn(path));
+  const crash = crashIn(path);
+  notes.push(...crash);
   const isGrpo = log?.isGrpo ?? names.includes(STEPS);
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
   if (!names.includes(METRICS))
@@ -56,7 +57,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     );
   notes.push(...(log?.notes ?? []));
   return {
-    kind: RUN_FOLDER,
+    kind: crash.length > 0 ? `${RUN_FOLDER} that an error ended` : RUN_FOLDER,
     files: filesOf(path),
     ...(log && { series: log.series }),
     ...records,
