@@ -13,6 +13,20 @@ const MANY_UPDATES = 16;
 /** Distance of a ratio from 1 that is none: a bound of its own, 0.8, was meant. */
 const WIDE = 0.5;
 
+/** Settings that are legal and odd, in words. */
+const ODD: Readonly<Record<string, (value: number, other: number) => string>> = {
+  delta: (value, other) =>
+    say`delta is ${value}: it is a bound of the ratio itself, not a distance from 1, and lies below 1 + clipHigh (${other}), so that tokens with a positive advantage are cut at a ratio of ${value} and the upper clip never acts.`,
+  cap: (value) =>
+    say`The ratio of CISPO is capped at ${value}: that is a bound of the ratio itself, and below 1 it scales every token down, also where the policy has not moved. Usual are 2 to 6.`,
+  zero: () =>
+    'The clip is 0 on both sides: it is not off, but as narrow as can be, so that a token is not trained any more once its ratio leaves 1. A wide clip, such as 10, turns it off.',
+  bounds: (value, other) =>
+    say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`,
+  updates: (value) =>
+    say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
+};
+
 /** A setting that is legal and odd, and the number that it is held to. */
 type Odd = { odd: string; value: number; other: number };
 
@@ -143,16 +157,7 @@ export const b59: Fault = {
           ? inform({ odd: 'updates', value: updates, other: MANY_UPDATES })
           : pass({ odd: '', value: 0, other: 0 });
       },
-      says: ({ odd, value, other }) =>
-        odd === 'delta'
-          ? say`delta is ${value}: it is a bound of the ratio itself, not a distance from 1, and lies below 1 + clipHigh (${other}), so that tokens with a positive advantage are cut at a ratio of ${value} and the upper clip never acts.`
-          : odd === 'cap'
-            ? say`The ratio of CISPO is capped at ${value}: that is a bound of the ratio itself, and below 1 it scales every token down, also where the policy has not moved. Usual are 2 to 6.`
-            : odd === 'zero'
-              ? 'The clip is 0 on both sides: it is not off, but as narrow as can be, so that a token stops to be trained as soon as its ratio leaves 1. A wide clip, such as 10, turns it off.'
-              : odd === 'bounds'
-                ? say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`
-                : say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
+      says: ({ odd, value, other }) => ODD[odd]!(value, other),
     }),
   ],
 };

@@ -68,6 +68,15 @@ async function broken({
 
 const behind = expect.stringMatching(/distance in nats of .* from the likeliest$/);
 
+const SCORES = [
+  'accuracy',
+  'mean reward',
+  'mean length',
+  'share that was cut',
+  'mean length of the right',
+  'mean length of the wrong',
+];
+
 const DRAW = 'random number of a draw at the declared temperature of evaluations';
 
 describe('the audit of an evaluation', () => {
@@ -86,10 +95,8 @@ describe('the audit of an evaluation', () => {
       `root mean square error of the ${DRAW}`,
       'grade of a greedy completion by isCorrect',
       'reward own, graded again',
-      'accuracy of the greedy completions',
-      'mean reward of the greedy completions',
-      'accuracy of the sampled completions',
-      'mean reward of the sampled completions',
+      ...SCORES.map((score) => `${score} of the greedy completions`),
+      ...[...SCORES, 'pass@1', 'pass@2'].map((score) => `${score} of the sampled completions`),
     ]);
   });
 
@@ -189,6 +196,27 @@ describe('the audit of an evaluation', () => {
       'accuracy of the greedy completions',
       'mean reward of the greedy completions',
     ]);
+  });
+
+  it('tells lengths, cuts and chances that are not those of the completions', async () => {
+    const other = ({ greedy, passAtK, ...result }: EvalResult): EvalResult => ({
+      ...result,
+      greedy: {
+        ...greedy,
+        meanLength: greedy.meanLength + 1,
+        truncated: 1 - greedy.truncated - 0.01,
+        right: greedy.wrong,
+        wrong: greedy.right,
+      },
+      passAtK: { ...passAtK, 2: { ...passAtK![2]!, mean: passAtK![2]!.mean + 0.1 } },
+    });
+    expect((await broken({ changed: other })).quantities).toEqual(
+      expect.arrayContaining([
+        'mean length of the greedy completions',
+        'share that was cut of the greedy completions',
+        'pass@2 of the sampled completions',
+      ]),
+    );
   });
 
   it('says of grades by chance that they cannot be compared', async () => {

@@ -28,7 +28,7 @@ const RAISED = /^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure
 
 /** A line that says that training left something out: `gradient norm too large, skipping update`. */
 const SKIPS =
-  /\bskip(?:ping|ped|s)?\b.{0,60}\b(?:update|optimi[sz]er|step|batch|gradient|backward)|\b(?:update|step|batch|gradient)s?\b.{0,60}\bskipp(?:ing|ed)\b/i;
+  /\bskipp(?:ing|ed)\b.{0,60}\b(?:update|optimi[sz]er|step|batch|gradient|backward)|\b(?:update|step|batch|gradient)s?\b.{0,60}\bskipp(?:ing|ed)\b/i;
 
 /** More lines than a traceback has. */
 const TRACEBACK_LINES = 300;
