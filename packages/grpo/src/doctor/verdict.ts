@@ -7,7 +7,7 @@ import { say } from './sentence.js';
 
 export const VERDICTS = ['sick', 'nothing found', 'too little to judge', 'not judged'] as const;
 
-/** Fewest entries in which a rise of the reward is one that lasts, and of a long run of which not every step is told. */
+/** Fewest entries in which a rise of the reward lasts, or that tell of a long run whose other steps are not told. */
 const FEWEST_RISING = 16;
 
 /**

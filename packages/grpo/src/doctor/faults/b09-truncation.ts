@@ -14,7 +14,7 @@ const ALL_CUT = 0.95;
 /** Share of prompts at the limit above which some were probably cut. */
 const AT_LIMIT = 0.01;
 
-/** Fewest entries of one mean length, and a length that is no short answer's. */
+/** Fewest entries with one mean length, and the least length that is no short answer's. */
 const [SAME, LONG] = [3, 32];
 
 export const b09: Fault = {

@@ -136,7 +136,7 @@ export const b28: Fault = {
           return notApplicable(`a reward over fewer than ${LONG} steps, without a share of flat groups`);
         const zeros = rewards.filter((reward) => reward === 0).length;
         const measured = { entries: rewards.length, zeros };
-        // Of a column that has only zeros, `0.0` is how a zero is printed.
+        // A column of zeros alone prints each as `0.0`.
         const isRounded = zeros < rewards.length && (log.series.decimals?.reward ?? DECIMALS) < DECIMALS;
         const isSpread = withoutNaN(log.column('reward_std')).some((deviation) => deviation > 0);
         const isOfBothSigns = rewards.some((reward) => reward < 0);

@@ -13,7 +13,7 @@ import { percent, say } from '../sentence.js';
 const AT_REST = 0.002;
 /** Fewest entries in which a KL of exactly 0 shows that no weight has moved. */
 const FROZEN = 10;
-/** Fewest entries of a few that a long run shows, and the rise of the reward, of all that it was, that is none. */
+/** Fewest entries of a long run whose other steps are not told, and the share of the largest reward that is no rise. */
 const SPARSE = { entries: 5, rise: 0.1 };
 
 export const b62: Fault = {

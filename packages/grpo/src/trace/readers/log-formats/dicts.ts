@@ -35,7 +35,7 @@ export class Dicts implements LogFormat {
   #otherNames: readonly string[] = [];
   /** A dict that goes on in the next line. */
   #begun: { line: number; before: string; text: string; widths: number[] } | undefined;
-  /** The row of a file of rows that was cut off, as long as no other line came. */
+  /** The last row of a file of rows, where it was cut off. */
   #cut: { line: number; dict: Record<string, unknown>; before: string } | undefined;
 
   constructor(

@@ -29,7 +29,7 @@ const NAMES: readonly (readonly [string, string])[] = [
 const ANY = new RegExp(NAMES.map(([chinese]) => chinese).join('|'), 'g');
 const ENGLISH = new Map(NAMES);
 
-/** Heads of tables in languages with spaces between words, each a whole cell up to what stands in brackets. */
+/** Heads of tables in other languages: each is a whole cell, up to what stands in brackets. */
 const HEADS: readonly (readonly [RegExp, string])[] = [
   [/^(?:paso|étape|etape|schritt|passo|шаг|ステップ|스텝|단계)s?$/i, 'step'],
   [/^(?:récompense|recompense|belohnung|награда|報酬|平均報酬|보상|평균 보상)s?(?: moyenne)?$/i, 'reward'],

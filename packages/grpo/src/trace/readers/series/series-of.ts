@@ -43,7 +43,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     }
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
-  takeOneForAll(entries);
+  takeOnlyFunction(entries);
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
     ...(producer.averages && lossDecimals(entries)),
@@ -168,7 +168,7 @@ function placesOf(firstLine: number | undefined, count: number): string {
 }
 
 /** Takes the only reward function for the reward, where no entry has one. */
-function takeOneForAll(entries: readonly MetricsEntry[]): void {
+function takeOnlyFunction(entries: readonly MetricsEntry[]): void {
   const names = new Set(entries.flatMap(({ values }) => Object.keys(values)));
   const [only, more] = [...names].filter((name) => /^rewards\/[^/]+\/mean$/.test(name));
   if (names.has('reward') || only === undefined || more !== undefined) return;
