@@ -8,7 +8,8 @@ export const h09 = handOverCheck({
   wrong: 'A checkpoint is not the state of the run that wrote it',
   stage: 'checkpoint',
   level: 1,
-  remedy: 'Look at what saves and what loads the state: weights, moments, counts, random numbers; then at the disk. Until then take the checkpoint before this one.',
+  remedy:
+    'Look at what saves and what loads the state: weights, moments, counts, random numbers; then at the disk. Until then take the checkpoint before this one.',
   induces: ['B55'],
   proofs: ['native'],
 });
