@@ -35,10 +35,10 @@ describe('grpo doctor', () => {
     expect(head).toBe('.: TRL metrics, one JSON file per step, 4 log entries.');
     expect(cause).toMatch(/^WARN {2}The reward is 0\.5 in all 4 entries/);
     expect(cause).toMatch(
-      /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}GRPO; the checkpoints/s,
+      /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}GRPO\n/s,
     );
     expect(follows).toMatch(
-      /^This follows from it:\n.*WARN {2}Loss and gradient are exactly 0 in all 4 entries/s,
+      /^This may follow from it:\n.*WARN {2}Loss and gradient are exactly 0 in all 4 entries/s,
     );
     expect(out).toMatch(
       /\d+ of \d+ checks could be made, and the others are no passes: \d+ need step records, /,
@@ -187,7 +187,7 @@ describe('the exit code', () => {
   it('is 4 where there is too little to judge, which is said', async () => {
     const { out, code } = await doctor({ 'm.jsonl': log(20, noise) }, 'm.jsonl').ended;
     expect(code).toBe(4);
-    expect(out).toMatch(/Too little to judge: 20 entries with a reward.*only a change of 0\.\d+ or more/s);
+    expect(out).toMatch(/Too little to judge: 20 entries with a reward.*between\s+0\.\d+\s+and\s+0\.\d+/s);
     const same = Array.from({ length: 20 }, (_, i) => ({ step: i + 1, reward: 0, loss: (i % 2) - 0.5 }));
     const constant = await doctor({ 'm.jsonl': lines(same) }, 'm.jsonl').ended;
     expect(constant.out).toMatch(

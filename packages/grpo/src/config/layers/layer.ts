@@ -48,7 +48,7 @@ export function notAKey(path: readonly string[], source: string): string {
   const instead = REPLACED.get(written);
   if (instead !== undefined) return `${written} (${source}) is gone: ${instead}`;
   const known = keys.map((key) => key.path);
-  const begun = path.length === 1 ? sections.find((section) => written.startsWith(section)) : undefined;
+  const begun = written.includes('.') ? undefined : sections.find((section) => written.startsWith(section));
   const best = begun ?? nearestName(written, path.length === 1 ? [...known, ...sections] : known);
   return `Unknown key ${written} (${source}). The nearest known key is ${best}.`;
 }

@@ -77,7 +77,7 @@ describe('grpo reward check', () => {
       tells: true,
       failures: [],
     });
-    expect(JSON.parse(out).canaries).toHaveLength(27);
+    expect(JSON.parse(out).canaries).toHaveLength(33);
   });
 
   it('asks a judge, and counts its requests', async () => {
@@ -92,7 +92,7 @@ describe('grpo reward check', () => {
       '2',
       `rewards=[{judge: ${JSON.stringify(judge)}, name: kind}]`,
     );
-    expect(err).toMatch(/^The judge kind is asked about 18 completions of 2 rows; /);
+    expect(err).toMatch(/^The judge kind is asked about 22 completions of 2 rows; /);
     expect(out).toMatch(new RegExp(`^The judge kind took ${asked.length} requests\\.$`, 'm'));
   });
 
