@@ -15,6 +15,8 @@ import torch
 GRADED_AGAIN = 4
 # Columns of a call that say what is graded; the others are of the data.
 GRADED = ("prompts", "completions", "completion_ids")
+# Parameters that TRL fills itself, not every version all of them.
+OF_TRL = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
 @dataclass
@@ -56,8 +58,12 @@ class Grading:
         for one in self.heard:
             if isinstance(one.function, torch.nn.Module) or not one.calls:
                 continue
-            parameters = inspect.signature(one.function).parameters.values()
-            lacking = [p.name for p in parameters if p.default is None and p.name not in one.calls[0]]
+            try:
+                parameters = inspect.signature(one.function).parameters.values()
+            except ValueError:  # Functions of C have none.
+                continue
+            given = {*one.calls[0], *OF_TRL}
+            lacking = [p.name for p in parameters if p.default is None and p.name not in given]
             name = getattr(one.function, "__name__", type(one.function).__name__)
             found += [{"reward": name, "parameter": parameter} for parameter in lacking]
         return found

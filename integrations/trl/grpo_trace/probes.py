@@ -14,6 +14,8 @@ from .declared import sampler_temperature
 
 # Rows that are scored again.
 PROBED_ROWS = 2
+# Prompts of larger datasets take too long to compare.
+MOST_PROMPTS = 200_000
 DROPOUT_RATES = ("attention_dropout", "activation_dropout", "dropout")
 
 
@@ -84,8 +86,11 @@ def held_out_prompts(trainer) -> dict:
 
 
 def _prompts(dataset) -> set | None:
-    """Prompts of a dataset that is held in memory or on disk."""
+    """Prompts of a dataset that is held in memory or on disk, and gives its rows as they are."""
     if "prompt" not in (getattr(dataset, "column_names", None) or []) or not hasattr(dataset, "__len__"):
+        return None
+    # A transform would be called for every row, and may draw random numbers of the run.
+    if len(dataset) > MOST_PROMPTS or dataset.format["type"] is not None:
         return None
     return {json.dumps(prompt, sort_keys=True, default=str) for prompt in dataset["prompt"]}
 

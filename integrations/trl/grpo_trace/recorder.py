@@ -43,8 +43,8 @@ class Recorder:
         self.left = None, {}
         self.checksums = None
         self.text_changes = None
-        # The random numbers at the beginning of the rollout that was recorded before.
-        self.began = None
+        # The random numbers at both ends of the rollout that was recorded before.
+        self.drawn = None, None
         # Held-out prompts and those that are trained on, once they are counted.
         self.held_out = None
         self.rollout = None
@@ -116,11 +116,13 @@ class Recorder:
         began = random_state(self.trainer.accelerator.device)
         with self.timed("rollout"):
             output = original(inputs, *args, **kwargs)
+        ended = random_state(self.trainer.accelerator.device)
         rollout = self.rollout
         if rollout is not None:
-            if self.began is not None and began == self.began:
+            # A rollout that draws nothing here, as with vLLM, leaves the numbers where they are.
+            if began == self.drawn[0] != self.drawn[1]:
                 rollout.probes["reseeded"] = True
-            self.began = began
+            self.drawn = began, ended
             output[ROW] = torch.arange(len(rollout.data), len(rollout.data) + len(inputs))
             rollout.data += inputs
             # MiniLLM and others have one per token.

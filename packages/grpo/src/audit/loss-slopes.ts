@@ -46,7 +46,7 @@ export function auditLossSlopes(context: AuditContext): Measured {
   const foundWithout = trainerSlopes(context, without);
   const whole = largest(plain.flatMap(({ logprobs }) => Array.from(logprobs, Math.abs)));
   const isByToken = config.objective.ratio === 'token';
-  /** What the slope is of: beyond which ratio a token is clipped depends on the sign of its advantage. */
+  /** Names a token by the numbers that decide whether it is clipped. */
   const place = (i: number, t: number) => {
     const { policy, old, advantage } = rows[i]!;
     const ratio = old && isByToken ? ` and ratio ${Math.exp(policy[t]! - old[t]!).toPrecision(3)}` : '';

@@ -58,6 +58,7 @@ const READS: Record<ConfigCommand, readonly string[]> = {
     'output',
     'task',
     'rewards',
+    'onRewardError',
     'sft',
     'lora',
     'optimizer',

@@ -20,7 +20,7 @@ export interface HandOverInfo
 /** Named faults of the same level say more, and lead. */
 const LAST = 100;
 
-/** What the audit has in the place of a number. */
+/** Words before the audit's own number. */
 const AGAIN = 'a second, plain computation gives';
 
 /** Holds of every hand-over that says nothing else. */

@@ -55,20 +55,17 @@ describe('findings are arranged', () => {
   });
 });
 
-it.each([40, 60, 100])('a report fits into %i columns', async (width) => {
-  const diagnosed = await diagnoseText('run.log', rookworldLog({ miss: () => -5 }));
+/** The report of a log for a terminal. */
+async function reported(name: string, text: string, width?: number): Promise<string> {
+  const diagnosed = await diagnoseText(name, text);
   const { kind, files, notes, broken, series } = diagnosed.reading;
-  const examined = {
-    path: 'run.log',
-    kind,
-    files,
-    records: 0,
-    entries: series!.entries.length,
-    broken,
-    notes,
-    isGrpo: true,
-  };
-  const lines = terminalReport(reportOf(examined, diagnosed, registry), width).split('\n');
+  const read = { path: name, kind, files, notes, broken, isGrpo: true };
+  const examined = { ...read, records: 0, entries: series!.entries.length };
+  return terminalReport(reportOf(examined, diagnosed, registry), width);
+}
+
+it.each([40, 60, 100])('a report fits into %i columns', async (width) => {
+  const lines = (await reported('run.log', rookworldLog({ miss: () => -5 }), width)).split('\n');
   expect(lines.length).toBeGreaterThan(20);
   // A name longer than a line stands alone.
   expect(lines.filter((line) => line.length > width && line.trim().includes(' '))).toEqual([]);
@@ -84,4 +81,12 @@ describe('a place', () => {
     [{ step: 1, values: { kl: 0.25, beta: 1e-7 } }, 'step 1: kl 0.25, beta 1e-7'],
     [{ text: 'the answer' }, '"the answer"'],
   ])('is written down to the token', (evidence, text) => expect(place(evidence)).toBe(text));
+});
+
+it('puts what stands out of a log that is too little before its course, with what to do', async () => {
+  const rows = ['| step | reward |', '|---|---|', '| 1 | 0.0 |', '| 2 | 0.0 |', '| 3 | 0.0 |'];
+  const text = await reported('f.md', rows.join('\n'));
+  expect(text).toMatch(
+    /^What stands out:\nnote {2}The reward is 0 in all 3 entries[\s\S]*\n {6}do {2}Grade a gold completion/m,
+  );
 });

@@ -252,14 +252,28 @@ testStepCheck('B20.constant', [
   { name: 'no reward at all', plant: everyReward(Number.NaN), verdict: 'not applicable' },
 ]);
 
+/** The first reward takes a parameter without a column. */
+const unfilled = (record: StepRecord) => {
+  record.probes!.unfilled = [{ reward: record.rewards!.names![0]!, parameter: 'answer' }];
+};
+
 testStepCheck('B20.columns', [
   {
-    name: 'a parameter without a column',
+    name: 'a parameter without a column, of a reward that is one value',
+    plant: (record) => {
+      unfilled(record);
+      record.rewards!.values!.fill(0, 0, record.rewards!.totals!.length);
+    },
+    verdict: 'warn',
+    measured: { parameter: 'answer' },
+  },
+  { name: 'one that the reward can do without', plant: unfilled, verdict: 'inform' },
+  {
+    name: 'one of a reward that the record does not have',
     plant: ({ probes }) => {
       probes!.unfilled = [{ reward: 'solved', parameter: 'answer' }];
     },
-    verdict: 'warn',
-    measured: { reward: 'solved', parameter: 'answer' },
+    verdict: 'inform',
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);

@@ -1,6 +1,6 @@
 import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
-import { CANARY, type TextChange, TOTAL } from '../../trace/index.js';
+import { CANARY, type StepRecord, type TextChange, TOTAL } from '../../trace/index.js';
 import { logCheck, stepCheck } from '../check.js';
 import { FLAT_ENTRIES, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
@@ -133,7 +133,8 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: 'no parameter of a reward that is empty by default is without a column of its name',
+      threshold:
+        'no parameter of a reward that is empty by default is without a column of its name; it only informs where the reward differs between completions',
       sources: [],
       why: 'Seen in a run whose reward took `answer`, where the column was `solution`: every completion was compared with nothing.',
       remedy: 'Rename the column or the parameter: TRL passes each column to the parameter of its name.',
@@ -142,12 +143,16 @@ export const b20: Fault = {
       settles: 'What the function gets, printed in its first call.',
       proofs: ['TRL run'],
       needs: ['probes'],
-      test({ probes: { unfilled } }): Outcome<{ reward: string; parameter: string; unfilled: number }> {
+      test({ probes: { unfilled } }, record): Outcome<{ reward: string; parameter: string }> {
         if (!unfilled) return notApplicable('probes.unfilled');
-        const [first] = unfilled;
-        return first
-          ? warn({ ...first, unfilled: unfilled.length })
-          : pass({ reward: '', parameter: '', unfilled: 0 });
+        // A reward that still tells completions apart may do without it.
+        const blind = unfilled.find(({ reward }) => {
+          const values = valuesOf(record, reward);
+          return values.length > 0 && isFlat(values);
+        });
+        const first = blind ?? unfilled[0];
+        if (!first) return pass({ reward: '', parameter: '' });
+        return blind ? warn(blind) : inform(first);
       },
       says: (m) =>
         say`The reward ${m.reward} takes ${m.parameter}, which the data has no column for: it gets nothing there, in every call.`,
@@ -215,6 +220,12 @@ export const b20: Fault = {
     }),
   ],
 };
+
+/** What a reward gave the completions of a step; those that it did not grade left out. */
+function valuesOf({ rewards }: StepRecord, name: string): number[] {
+  const [k, count] = [rewards?.names?.indexOf(name) ?? -1, rewards?.totals?.length ?? 0];
+  return k < 0 ? [] : withoutNaN(rewards?.values?.subarray(k * count, (k + 1) * count) ?? []);
+}
 
 /** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
 function constantCause({

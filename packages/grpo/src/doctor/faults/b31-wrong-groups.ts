@@ -66,7 +66,7 @@ export const b31: Fault = {
         // A loop may write down a prompt for each of its completions.
         const isSingle =
           groups.every(({ length }) => length === 1) && new Set(keysOf(promptIds)).size === promptIds.length;
-        // Where each process writes down its part of each group, the parts are of one size.
+        // Parts of groups, as each process has them, are of one size.
         const isMixed =
           promptOf.length % groupSize === 0 &&
           groups.some(({ length }) => length % groupSize !== 0) &&

@@ -56,6 +56,11 @@ testLogCheck('B58.held-out', [
     measured: { fell: false },
   },
   {
+    name: 'harder problems than those of training',
+    metrics: { reward: rising, ...ends([0.1, 0.05, 0.15], [0.15, 0.08, 0.22]) },
+    verdict: 'pass',
+  },
+  {
     name: 'held-out problems that are learnt as well',
     metrics: { reward: rising, ...ends([0.28, 0.2, 0.36], [0.8, 0.7, 0.9]) },
     verdict: 'pass',

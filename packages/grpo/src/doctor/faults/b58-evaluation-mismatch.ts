@@ -139,7 +139,7 @@ export const b58: Fault = {
       level: 8,
       rank: 3,
       threshold:
-        'of evaluations with 95 % intervals: the last does not lie below the first, interval below interval; and where the training reward gained for good, the last interval reaches half of that gain below it, or the evaluation gained a quarter of it',
+        'of evaluations with 95 % intervals: the last does not lie below the first, interval below interval; and where the training reward gained for good, and the evaluation began as high, the last interval reaches half of that gain below it, or the evaluation gained a quarter of it',
       sources: [],
       why: 'Seen in runs of a few problems: one answered every prompt with one text, and its held-out reward fell from 0.49 to 0.20; another learnt its problems by heart, from 0.36 to 0.87, and held-out ones not at all.',
       remedy:
@@ -168,8 +168,10 @@ export const b58: Fault = {
         const measured = { from: first.reward, to: last.reward, problems, start, end, fell };
         const evidence = [{ step: last.step, text: 'eval_reward', values: { value: last.reward } }];
         if (fell) return warn(measured, evidence);
+        // Harder problems than those of training begin lower, and gain less.
         const isByHeart =
           gain !== undefined &&
+          first.high >= start &&
           last.high < end - (end - start) / 2 &&
           last.reward - first.reward < (end - start) / 4;
         return isByHeart ? warn(measured, evidence) : pass(measured);

@@ -7,7 +7,7 @@ import type { EvalAuditContext } from './context.js';
 /** Sums of the same numbers in another order. */
 const ROUNDING = 1e-9;
 
-/** What sums up each way of decoding beside what its completions give. */
+/** Holds the scores of each way of decoding to its completions. */
 export function compareScores({ result }: EvalAuditContext): Comparison[] {
   const { greedy, sampled, completions, passAtK = {} } = result;
   const ways = [['greedy', greedy] as const, ...(sampled ? [['sampled', sampled] as const] : [])];

@@ -17,7 +17,7 @@ import { RunLock } from './run-lock.js';
 const CONFIG = 'config.json';
 const CHECKPOINTS = 'checkpoints';
 const STEPS = 'steps';
-/** What ended the run, where that was an error; a resumed run has none. */
+/** The error that ended the run; a resumed run has none. */
 const ERROR = 'error.json';
 const NEWLINE = 0x0a;
 /** Files of rows, one or several a step, in the order of the steps. */
@@ -52,7 +52,6 @@ export class RunFolder implements Disposable {
     try {
       sweepTemporary(path);
       prepare();
-      rmSync(join(path, ERROR), { force: true });
       for (const name of ROWS) this.#files.set(name, new JsonLinesWriter(join(path, name)));
     } catch (error) {
       this.close();
@@ -68,7 +67,9 @@ export class RunFolder implements Disposable {
   static create(path: string, record: ConfigRecord): RunFolder {
     makeFolder(path);
     return new RunFolder(path, record, () => {
-      const present = [CONFIG, ...ROWS, CHECKPOINTS, CURSORS].filter((name) => existsSync(join(path, name)));
+      const present = [CONFIG, ...ROWS, ERROR, CHECKPOINTS, CURSORS].filter((name) =>
+        existsSync(join(path, name)),
+      );
       if (present.length > 0) {
         const isModel = present.length === 1 && existsSync(join(path, 'tokenizer.json'));
         throw isModel
@@ -126,6 +127,7 @@ export class RunFolder implements Disposable {
       folder.flush();
       sweepTemporary(folder.checkpoints);
       folder.#dropRecordsAfter(step);
+      rmSync(join(path, ERROR), { force: true });
       writeRecord(path, folder.record);
       return folder;
     } catch (error) {

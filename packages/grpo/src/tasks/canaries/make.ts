@@ -95,7 +95,7 @@ function allAnswers<Row>(answer: string, others: readonly AnsweredProblem<Row>[]
 }
 
 /** Least distance of a wrong number, and relative to the right one: beyond what a grader may call equal. */
-const [WRONG_BY, WRONG_SHARE] = [1, 0.1];
+const [WRONG_BY, WRONG_SHARE] = [1, 0.5];
 
 /** The gold answer with another number: a grader that compares in one direction only pays one of the two. */
 function nearNumber({ answer, replaced }: FramedAnswer, sign: 1 | -1): string | undefined {

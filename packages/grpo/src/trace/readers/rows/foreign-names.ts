@@ -38,7 +38,7 @@ const HEADS: readonly (readonly [RegExp, string])[] = [
   [/^(?:средняя) награда$/i, 'reward'],
   [/^(?:pérdida|perdida|perte|verlust|perda|потери|потеря|損失|손실)s?$/i, 'loss'],
   [
-    /^(?:norma del? gradiente|norme du gradient|gradientennorm|норма градиента|勾配ノルム|기울기 노름)$/i,
+    /^(?:norma d(?:o|el?) gradiente|norme du gradient|gradientennorm|норма градиента|勾配ノルム|기울기 노름)$/i,
     'grad_norm',
   ],
   [/^(?:entropía|entropia|entropie|энтропия|エントロピー|엔트로피)$/i, 'entropy'],

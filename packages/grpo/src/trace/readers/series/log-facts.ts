@@ -56,7 +56,7 @@ export class LogFacts {
     const named = this.#began ? null : NAMED.exec(plain);
     if (named) this.#set(snake(named[1]!), named[2]!.replaceAll(',', ''), line);
     else if (!this.#began && !OUTCOME.test(plain)) this.#severalIn(plain, line);
-    if (SKIPS.test(plain)) {
+    if (/skipp/i.test(plain) && SKIPS.test(plain)) {
       this.#skips ??= { count: 0, text: plain.trim().slice(0, 300), line };
       this.#skips.count++;
     }

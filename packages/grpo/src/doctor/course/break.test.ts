@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { breakOf } from './break.js';
+import { MetricCourse } from './metric-course.js';
+
+const breakIn = (values: readonly number[], floor?: number) =>
+  breakOf(
+    new MetricCourse(
+      values.map((value, i) => ({ step: i + 1, value })),
+      floor,
+    ),
+  );
+
+describe('a change in a log of a few entries', () => {
+  it('is from the first to the last of five in order', () => {
+    expect(breakIn([1, 2, 3, 4, 5], 1)).toMatchObject({ isSteady: true, from: 1, to: 5 });
+    expect(breakIn([1, 2, 4, 3, 5], 1)).toMatchObject({ isSteady: false });
+  });
+
+  it('is so of four in order only where the last is ten times the first', () => {
+    expect(breakIn([1539, 482, 380, 15.6], 1)).toMatchObject({ isSteady: true, isShown: true, to: 15.6 });
+    expect(breakIn([1539, 482, 380, 170], 1)).toMatchObject({ isSteady: false, isShown: false });
+    expect(breakIn([1539, 482, 490, 15.6], 1)).toMatchObject({ isSteady: false });
+    // What is judged by difference has no ratio.
+    expect(breakIn([1, 6, 12, 40])).toMatchObject({ isSteady: false });
+  });
+});
