@@ -37,13 +37,15 @@ export interface GroupHandle {
 
 /** What a process group tells: ranks that have not come yet, a call's end, a process that is lost. */
 export interface GroupEvent {
-  kind: 'missing' | 'done' | 'failed' | 'lost';
+  kind: 'missing' | 'done' | 'failed' | 'lost' | 'serving';
   /** Of the call that is done or failed; that of joining is 0. */
   id: number;
   ranks: number[];
   reason: string;
   /** Everyone's bytes, of a gather. */
   gathered: ArrayBuffer[];
+  /** Where the store listens that this process serves; 0 for other events. */
+  port: number;
 }
 
 /** One formal argument of an operator's schema. */

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { native } from './native.js';
-import { freePort, outputs, startRank } from './process-group.test.helper.js';
+import { connect, outputs, startRank } from './process-group.test.helper.js';
 
 const joined = `const group = await join();
   const sum = tensor([1 + rank]);
@@ -29,10 +30,10 @@ describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
 
   it('connects by the interface that GLOO_SOCKET_IFNAME names', async () => {
     expect(await outputs(2, joined, {}, { GLOO_SOCKET_IFNAME: loopback })).toEqual([[3], [3]]);
-    const port = await freePort();
     const env = { GLOO_SOCKET_IFNAME: 'none7' };
     // The wrong interface fails at once; on a busy machine the processes may take seconds to start.
-    const ranks = [0, 1].map((rank) => startRank(failed(60), { rank, size: 2, port }, rank === 1 ? env : {}));
+    const ranks = [0, 1].map((rank) => startRank(failed(60), { rank, size: 2 }, rank === 1 ? env : {}));
+    connect(ranks);
     const [other, wrong] = await Promise.all(ranks.map((rank) => rank.ended));
     expect(wrong!.stdout).toMatch(/^Error .*none7/);
     expect(other!.stdout).toMatch(
@@ -41,20 +42,18 @@ describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
   });
 
   it('uses the store of an agent, where two groups with prefixes of their own do not meet', async () => {
-    const port = await freePort();
     const agent = startRank(
       `const group = await join(); console.log('ready');  setInterval(() => {}, 1000);`,
-      { rank: 0, size: 1, port },
+      { rank: 0, size: 1 },
     );
-    await agent.printed('ready');
     const groups = ['/worker/attempt_0', '/worker/attempt_1'].map((prefix) =>
       [0, 1].map((rank) =>
         startRank(joined.replace('1 + rank', prefix.endsWith('1') ? '10 + rank' : '1 + rank'), {
-          ...{ rank, size: 2, port },
-          ...{ prefix, servesStore: false },
+          ...{ rank, size: 2, prefix, servesStore: false },
         }),
       ),
     );
+    connect([agent, ...groups.flat()]);
     const sums = await Promise.all(
       groups.map((ranks) => Promise.all(ranks.map(async ({ ended }) => (await ended).stdout.trim()))),
     );
@@ -83,9 +82,9 @@ describe.skipIf(native.joinGroup === undefined).concurrent('joining', () => {
     );
     expect(mute).toMatch(/^Error 127\.0\.0\.1:\d+ does not answer as a store/);
 
-    const port = await freePort();
     const waiting = `await join({ onMissing: () => console.log('waits') });`;
-    const first = startRank(waiting, { rank: 0, size: 2, port });
+    const first = startRank(waiting, { rank: 0, size: 2 });
+    const [port] = await once(first.process, 'message');
     // Of two that come at once either may be refused.
     await first.printed('waits');
     expect(await says(0, 2, port, { servesStore: false })).toMatch(

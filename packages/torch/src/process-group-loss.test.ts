@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { native } from './native.js';
-import { freePort, type Rank, startRank, startRanks } from './process-group.test.helper.js';
+import { connect, type Rank, startRank, startRanks } from './process-group.test.helper.js';
 
 /** After which all processes have ended. */
 const LIMIT = 30;
@@ -23,7 +23,7 @@ async function ends(ranks: Rank[]) {
 
 describe.skipIf(native.joinGroup === undefined).concurrent('a process group', () => {
   it('ends when rank 0, which serves the store, is killed in a collective', async () => {
-    const ranks = await startRanks(3, calling);
+    const ranks = startRanks(3, calling);
     await allReady(ranks);
     ranks[0]!.process.kill('SIGKILL');
     for (const { code, stdout } of await ends(ranks.slice(1))) {
@@ -36,9 +36,9 @@ describe.skipIf(native.joinGroup === undefined).concurrent('a process group', ()
 
   it('ends when another is killed, in a collective and in a long computation', async () => {
     const waiting = `const group = await join(); ${ready} setInterval(() => {}, 1000);`;
-    const port = await freePort();
     const bodies = [calling, calling, waiting, computing];
-    const ranks = bodies.map((body, rank) => startRank(body, { rank, size: 4, port }));
+    const ranks = bodies.map((body, rank) => startRank(body, { rank, size: 4 }));
+    connect(ranks);
     await allReady(ranks);
     ranks[1]!.process.kill('SIGKILL');
     const [calls, , waits, computes] = await ends(ranks);
@@ -54,7 +54,7 @@ describe.skipIf(native.joinGroup === undefined).concurrent('a process group', ()
   });
 
   it('ends when one is stopped, which ends as well when it goes on', async () => {
-    const ranks = await startRanks(3, calling);
+    const ranks = startRanks(3, calling);
     await allReady(ranks);
     ranks[2]!.process.kill('SIGSTOP');
     const [first] = await ends(ranks.slice(0, 2));
@@ -71,7 +71,7 @@ describe.skipIf(native.joinGroup === undefined).concurrent('a process group', ()
       const fails = (what: string) =>
         calling.replace('for (;;)', `if (rank === ${failing}) { ${what} } for (;;)`);
       const others = async (body: string) => {
-        const ranks = await startRanks(3, body);
+        const ranks = startRanks(3, body);
         return (await ends(ranks)).filter((_, rank) => rank !== failing);
       };
       for (const { code, stdout } of await others(
@@ -97,7 +97,7 @@ describe.skipIf(native.joinGroup === undefined).concurrent('a process group', ()
         await new Promise((next) => setTimeout(next, 60_000));
       }
       await group.barrier().catch(${report});`;
-    const all = await ends(await startRanks(2, body));
+    const all = await ends(startRanks(2, body));
     expect(all[1]!.stdout).toContain('worked');
     for (const { code, stdout } of all) {
       expect(code).toBe(5);
@@ -107,13 +107,13 @@ describe.skipIf(native.joinGroup === undefined).concurrent('a process group', ()
 
   it('says who has not come', async () => {
     const body = `await join({ timeoutSeconds: 4, onMissing: (ranks) => console.log('missing', ranks.join()) }).catch(${report})`;
-    const port = await freePort();
-    const ranks = [0, 2].map((rank) => startRank(body, { rank, size: 4, port }));
+    const ranks = [0, 2].map((rank) => startRank(body, { rank, size: 4 }));
+    connect(ranks);
     for (const { code, stdout } of await ends(ranks)) {
       expect(code).toBe(5);
       expect(stdout).toMatch(/missing 1,3\nPeerError 1 ranks 1, 3 of 4 did not come within 4 s/);
     }
-    const [alone] = await ends([startRank(body.replace('4', '2'), { rank: 1, size: 2, port })]);
+    const [alone] = await ends([startRank(body.replace('4', '2'), { rank: 1, size: 2, port: 1 })]);
     expect(alone!.stdout).toMatch(/Error undefined there is no store at 127\.0\.0\.1:\d+/);
   });
 });

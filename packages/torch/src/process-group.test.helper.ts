@@ -1,22 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll } from 'vitest';
 
 const started: ChildProcess[] = [];
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL');
 });
-
-/** A port that nobody listens on. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** How a process ended. */
 export interface Ended {
@@ -39,11 +28,11 @@ export interface Rank {
 /**
  * Starts a process that runs `body`, the inside of an async function of `rank`, `size`, `join(options?)` and `torch`.
  *
- * @param options - of `join`, over those of a group on this machine
+ * @param options - of `join`, over those of a group on this machine; without a port it has one from {@link connect}
  */
 export function startRank(
   body: string,
-  options: { rank: number; size: number; port: number },
+  options: { rank: number; size: number; port?: number; servesStore?: boolean },
   env = {},
 ): Rank {
   const script = `
@@ -51,13 +40,15 @@ export function startRank(
     const given = ${JSON.stringify(options)};
     const { rank, size } = given;
     const { tensor } = torch;
-    const local = { host: '127.0.0.1', servesStore: rank === 0, timeoutSeconds: 60, ...given };
+    const onServing = (port) => process.send(port);
+    const local = { host: '127.0.0.1', port: 0, servesStore: rank === 0, timeoutSeconds: 60, onServing, ...given };
+    if (!local.servesStore) local.port ||= await new Promise((told) => process.once('message', told));
     const join = (options) => torch.ProcessGroup.join({ ...local, ...options });
     ${body}`;
   const start = performance.now();
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   started.push(child);
   const texts = { stdout: '', stderr: '' };
@@ -80,15 +71,23 @@ export function startRank(
   return { process: child, ended, printed };
 }
 
+/** Tells the others where the first serves the store. */
+export function connect([first, ...others]: Rank[]): void {
+  first!.process.once('message', (port) => {
+    for (const other of others) other.process.send(port);
+  });
+}
+
 /** Starts `size` processes that run `body`; see {@link startRank}. */
-export async function startRanks(size: number, body: string, options = {}, env = {}): Promise<Rank[]> {
-  const port = await freePort();
-  return Array.from({ length: size }, (_, rank) => startRank(body, { rank, size, port, ...options }, env));
+export function startRanks(size: number, body: string, options = {}, env = {}): Rank[] {
+  const ranks = Array.from({ length: size }, (_, rank) => startRank(body, { rank, size, ...options }, env));
+  connect(ranks);
+  return ranks;
 }
 
 /** What each of `size` processes printed, as JSON. Throws when one fails. */
 export async function outputs(size: number, body: string, options = {}, env = {}): Promise<unknown[]> {
-  const ranks = await startRanks(size, body, options, env);
+  const ranks = startRanks(size, body, options, env);
   return Promise.all(
     ranks.map(async ({ ended }, rank) => {
       const { code, stdout, stderr } = await ended;

@@ -132,12 +132,12 @@ describe.skipIf(!here)('ProcessGroup', () => {
       const group = await join();
       await (${call}).catch((error) => { console.log(error.name, error.rank, error.message); process.exit(5); });
       await group.dispose();`;
-    const left = await startRanks(2, body('rank === 1 ? group.barrier() : Promise.resolve()'));
+    const left = startRanks(2, body('rank === 1 ? group.barrier() : Promise.resolve()'));
     const [, waiting] = await Promise.all(left.map((rank) => rank.ended));
     expect(waiting!.stdout).toMatch(
       /^PeerError 0 rank 0 \(.+, process \d+\) has left, and rank 1 waits for it in a barrier/,
     );
-    const other = await startRanks(2, body('rank === 1 ? group.barrier() : group.sum([tensor([1])])'));
+    const other = startRanks(2, body('rank === 1 ? group.barrier() : group.sum([tensor([1])])'));
     const ends = await Promise.all(other.map((rank) => rank.ended));
     for (const { stdout, code } of ends) {
       expect(code).toBe(5);

@@ -10,6 +10,7 @@ export interface JoinOptions {
   size: number;
   /** Host of the store by which they find each other. */
   host: string;
+  /** Port of the store; 0 has the one that this process serves take any that is free. */
   port: number;
   /** Whether this process serves the store: rank 0, unless an agent such as torchrun's does. */
   servesStore: boolean;
@@ -19,6 +20,8 @@ export interface JoinOptions {
   timeoutSeconds?: number;
   /** Called with the ranks that have not come yet, after 2 s and when they change. */
   onMissing?: (ranks: number[]) => void;
+  /** Called with its port once the store of this process listens: the others can come. */
+  onServing?: (port: number) => void;
 }
 
 /** The group cannot go on: one of its processes was lost, failed, or hangs. */
@@ -76,9 +79,9 @@ export class ProcessGroup implements AsyncDisposable {
     });
     // Who waits for nothing need not listen.
     this.lost.catch(() => {});
-    const { onMissing, prefix = '', timeoutSeconds = 600 } = options;
+    const { prefix = '', timeoutSeconds = 600 } = options;
     const complete = { ...options, prefix, timeoutSeconds };
-    this.#handle = native.joinGroup(complete, (event) => this.#hear(event, onMissing));
+    this.#handle = native.joinGroup(complete, (event) => this.#hear(event, options));
     this.#expect(0, joined);
     process.once('exit', this.#onExit);
   }
@@ -183,9 +186,11 @@ export class ProcessGroup implements AsyncDisposable {
     for (const id of [...this.#pending.keys()]) this.#settle(id)!.reject(error);
   }
 
-  #hear({ kind, id, ranks, reason, gathered }: GroupEvent, onMissing?: (ranks: number[]) => void): void {
+  #hear({ kind, id, ranks, reason, gathered, port }: GroupEvent, told: JoinOptions): void {
     if (kind === 'missing') {
-      onMissing?.(ranks);
+      told.onMissing?.(ranks);
+    } else if (kind === 'serving') {
+      told.onServing?.(port);
     } else if (kind === 'lost') {
       this.#lose(new PeerError(ranks[0]!, reason));
     } else {

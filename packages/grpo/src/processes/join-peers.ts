@@ -28,13 +28,17 @@ export async function joinPeers(
       },
     );
   }
-  startOthers();
   const { localRank: _, localSize: __, ...where } = place;
+  let { port } = place;
   const joined = ProcessGroup.join({
     ...where,
     timeoutSeconds: Math.ceil(60 * processes.timeout),
+    onServing: (served) => {
+      port = served;
+      startOthers(port);
+    },
     onMissing: (ranks) => {
-      if (ranks.length > 0) note(`Waiting for ${named(ranks)} at ${place.host}:${place.port}.`);
+      if (ranks.length > 0) note(`Waiting for ${named(ranks)} at ${place.host}:${port}.`);
     },
   });
   const abandoned = new Promise<never>((_, reject) => {

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { constants } from 'node:os';
 
 /** The processes of a run on this machine, started. */
@@ -23,15 +22,15 @@ const PATIENCE_MS = 26_000;
  * @param argv - script and its arguments
  * @param note - is told of a process that could not say itself how it ended
  */
-export async function launch(
+export function launch(
   argv: readonly string[],
   size: number,
   note: (text: string) => void,
   patienceMs = PATIENCE_MS,
-): Promise<Launched> {
+): Launched {
   const shared = {
     ...{ WORLD_SIZE: String(size), LOCAL_WORLD_SIZE: String(size) },
-    ...{ MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(await freePort()) },
+    MASTER_ADDR: '127.0.0.1',
   };
   const running = new Map<number, ChildProcess>();
   let failed: number | undefined;
@@ -47,9 +46,12 @@ export async function launch(
     send('SIGKILL');
   };
   const ended = new Promise<number>((resolve, reject) => {
-    const start = (rank: number) => {
+    const start = (rank: number, port: number) => {
       const child = spawn(process.execPath, [...process.execArgv, ...argv], {
-        env: { ...process.env, ...shared, RANK: String(rank), LOCAL_RANK: String(rank) },
+        env: {
+          ...{ ...process.env, ...shared, MASTER_PORT: String(port) },
+          ...{ RANK: String(rank), LOCAL_RANK: String(rank) },
+        },
         stdio: [
           ...(rank === 0 ? (['inherit', 'inherit'] as const) : (['ignore', 'ignore'] as const)),
           'inherit',
@@ -72,27 +74,17 @@ export async function launch(
       });
       return child;
     };
-    start(0).once('message', () => {
-      for (let rank = 1; rank < size; rank++) start(rank);
+    // Its store takes a port that is free: one that was looked for before could be another's by then.
+    start(0, 0).once('message', (port) => {
+      for (let rank = 1; rank < size; rank++) start(rank, Number(port));
     });
   });
   return { ended, send };
 }
 
-/** Has the process that launched this one start the others. */
-export function startOthers(): void {
-  process.send?.('joining');
+/** Has the process that launched this one start the others, which find its store at the port. */
+export function startOthers(port: number): void {
+  process.send?.(port);
 }
 
 const nameOf = (rank: number, { pid }: ChildProcess) => `rank ${rank} (process ${pid})`;
-
-/** A port of this machine that nobody listens at. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

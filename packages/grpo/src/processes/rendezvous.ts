@@ -26,7 +26,8 @@ export function rendezvous(env: Environment = process.env): Rendezvous | undefin
   if (slurm && !isNested(env)) requireAgreement(env, slurm, { rank: rank!, size: size! });
   if (size === 1 && (rank ?? 0) === 0) return undefined;
   const host = env.MASTER_ADDR || slurm?.host;
-  const port = numberIn(env, 'MASTER_PORT', 1) ?? slurm?.port;
+  // Rank 0 may take any port that is free; the others have to know it.
+  const port = numberIn(env, 'MASTER_PORT', rank === 0 ? 0 : 1) ?? slurm?.port;
   if (size === undefined || rank === undefined || host === undefined || port === undefined)
     throw halfSet(env);
   if (rank >= size)

@@ -44,7 +44,7 @@ std::string hostName() {
 
 std::string whereStore(const GroupOptions& options) { return options.host + ":" + std::to_string(options.port); }
 
-c10::intrusive_ptr<c10d::Store> openStore(const GroupOptions& options, bool serves, seconds timeout) {
+c10::intrusive_ptr<c10d::TCPStore> openStore(const GroupOptions& options, bool serves, seconds timeout) {
   c10d::TCPStoreOptions tcp;
   tcp.port = uint16_t(options.port);
   tcp.isServer = serves;
@@ -52,8 +52,12 @@ c10::intrusive_ptr<c10d::Store> openStore(const GroupOptions& options, bool serv
   tcp.timeout = timeout;
   // Says more clearly that the host has no address, and at once.
   addressTowards(options.host, options.port);
+  return c10::make_intrusive<c10d::TCPStore>(options.host, tcp);
+}
+
+c10::intrusive_ptr<c10d::Store> withPrefix(const GroupOptions& options, c10::intrusive_ptr<c10d::TCPStore> store) {
   const std::string prefix = options.prefix.empty() ? "grpo" : options.prefix + "/grpo";
-  return c10::make_intrusive<c10d::PrefixStore>(prefix, c10::make_intrusive<c10d::TCPStore>(options.host, tcp));
+  return c10::make_intrusive<c10d::PrefixStore>(prefix, std::move(store));
 }
 
 // Whoever comes before the one that serves the store waits for it.
@@ -61,7 +65,7 @@ c10::intrusive_ptr<c10d::Store> findStore(const GroupOptions& options, const std
   const auto deadline = Watch::Clock::now() + options.timeout;
   for (bool told = false;; told = true) {
     try {
-      return openStore(options, false, std::min(kAttempt, options.timeout));
+      return withPrefix(options, openStore(options, false, std::min(kAttempt, options.timeout)));
     } catch (const std::exception& e) {
       if (Watch::Clock::now() > deadline)
         throw std::runtime_error("there is no store at " + whereStore(options) + ", for " +
@@ -72,7 +76,7 @@ c10::intrusive_ptr<c10d::Store> findStore(const GroupOptions& options, const std
   }
 }
 
-c10::intrusive_ptr<c10d::Store> serveStore(const GroupOptions& options) {
+c10::intrusive_ptr<c10d::TCPStore> serveStore(const GroupOptions& options) {
   try {
     return openStore(options, true, options.timeout);
   } catch (const std::exception& e) {
@@ -199,7 +203,16 @@ void Group::attempt(GroupCall call) {
 void Group::join() {
   const auto tellMissing = [this](const std::vector<int>& ranks) { tell_({GroupEvent::kMissing, 0, ranks}); };
   const auto tellNoStore = [&] { tellMissing({0}); };
-  store_ = options_.servesStore ? serveStore(options_) : findStore(options_, tellNoStore);
+  if (options_.servesStore) {
+    const auto served = serveStore(options_);
+    options_.port = served->getPort();
+    store_ = withPrefix(options_, served);
+    GroupEvent serving{GroupEvent::kServing};
+    serving.port = options_.port;
+    tell_(std::move(serving));
+  } else {
+    store_ = findStore(options_, tellNoStore);
+  }
   const auto watch =
       std::make_shared<Watch>(findStore(options_, tellNoStore), options_.rank, options_.size, options_.servesStore,
                               whereStore(options_), self(options_), options_.timeout, [tell = tell_](const Loss& loss) {

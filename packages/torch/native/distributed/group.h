@@ -20,6 +20,7 @@ namespace grpo {
 struct GroupOptions {
   int rank = 0, size = 1;
   std::string host;
+  // 0: the store that this process serves takes one that is free.
   int port = 0;
   bool servesStore = false;
   std::string prefix;
@@ -38,7 +39,7 @@ struct GroupCall {
 
 // What a group's threads tell.
 struct GroupEvent {
-  enum Kind { kMissing, kDone, kFailed, kLost };
+  enum Kind { kMissing, kDone, kFailed, kLost, kServing };
   Kind kind = kDone;
   // The call that it is about.
   int64_t id = 0;
@@ -47,12 +48,14 @@ struct GroupEvent {
   std::string reason;
   // Of a gather.
   std::vector<std::vector<uint8_t>> gathered;
+  // Of kServing: where the store listens.
+  int port = 0;
 };
 
 class Group : public std::enable_shared_from_this<Group> {
  public:
   Group(GroupOptions options, std::function<void(GroupEvent)> tell)
-      : options_(std::move(options)), tell_(std::move(tell)) {}
+      : tell_(std::move(tell)), options_(std::move(options)) {}
 
   // Joins, which is call 0.
   void start();
@@ -73,10 +76,10 @@ class Group : public std::enable_shared_from_this<Group> {
   std::vector<std::vector<uint8_t>> gather(const std::vector<uint8_t>& own, const Wait& wait);
   std::shared_ptr<Watch> watch();
 
-  const GroupOptions options_;
   const std::function<void(GroupEvent)> tell_;
 
   // Of the thread of the collectives.
+  GroupOptions options_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Backend> engine_;
   std::string broken_;

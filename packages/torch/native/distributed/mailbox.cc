@@ -21,7 +21,7 @@ napi_value list(napi_env env, const std::vector<Value>& values, Convert convert)
 }
 
 napi_value objectOf(napi_env env, const GroupEvent& event) {
-  static const char* kinds[] = {"missing", "done", "failed", "lost"};
+  static const char* kinds[] = {"missing", "done", "failed", "lost", "serving"};
   napi_value object;
   check(env, napi_create_object(env, &object));
   set(env, object, "kind", toJs(env, kinds[event.kind]));
@@ -29,6 +29,7 @@ napi_value objectOf(napi_env env, const GroupEvent& event) {
   set(env, object, "ranks", list(env, event.ranks, [&](int rank) { return toJs(env, int64_t(rank)); }));
   set(env, object, "reason", toJs(env, event.reason));
   set(env, object, "gathered", list(env, event.gathered, [&](const auto& each) { return bytes(env, each); }));
+  set(env, object, "port", toJs(env, int64_t(event.port)));
   return object;
 }
 

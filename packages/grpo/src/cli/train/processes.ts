@@ -20,7 +20,7 @@ export async function run({ flags }: CommandArguments): Promise<number> {
       `--processes ${size}, but this already is rank ${found.rank} of ${found.size} of a run that another launcher has started`,
       { hint: 'Leave --processes out: torchrun, srun and Kubernetes start the processes themselves.' },
     );
-  const launched = await launch(withoutFlag(process.argv.slice(1)), size, (text) => {
+  const launched = launch(withoutFlag(process.argv.slice(1)), size, (text) => {
     // The live line of rank 0 may stand there.
     process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[2K' : ''}grpo: ${text}\n`);
   });

@@ -1,7 +1,6 @@
 /** Runs of real processes, which find each other on this machine. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** Where a process ends by itself. */
@@ -33,7 +32,7 @@ const SCRIPT = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { ProcessGroup, setThreads } from '@grpo/torch';
-const { rank, size, port, run } = JSON.parse(process.env.RANK_OF_TEST);
+const { rank, size, run } = JSON.parse(process.env.RANK_OF_TEST);
 const { openRun } = await import(${moduleOf('../open-run.js')});
 const { trainGrpo } = await import(${moduleOf('../train-grpo.js')});
 const { follow } = await import(${moduleOf('./follow.js')});
@@ -54,7 +53,10 @@ const dying = (at, stage) => (...args) => {
   come(at);
   return stage(...args);
 };
-const group = size > 1 ? await ProcessGroup.join({ rank, size, port, host: '127.0.0.1', servesStore: rank === 0, timeoutSeconds: 60 }) : undefined;
+const onServing = (port) => process.send(port);
+const port = rank === 0 ? 0 : await new Promise((told) => process.once('message', told));
+const where = { rank, size, port, host: '127.0.0.1', servesStore: rank === 0, onServing, timeoutSeconds: 60 };
+const group = size > 1 ? await ProcessGroup.join(where) : undefined;
 const peers = group && {
   rank, size, lost: group.lost,
   sum: dying('sum', (tensors) => group.sum(tensors)),
@@ -90,29 +92,25 @@ try {
 
 /** Runs so many processes until all have ended; those that hang are ended with the test. */
 export async function runProcesses(size: number, run: ProcessesRun): Promise<Ended[]> {
-  const port = await freePort();
-  const ranks = Array.from({ length: size }, async (_, rank): Promise<Ended> => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
+  const processes = Array.from({ length: size }, (_, rank) =>
+    spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
       cwd: new URL('.', import.meta.url),
-      env: { ...process.env, RANK_OF_TEST: JSON.stringify({ rank, size, port, run }) },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+      env: { ...process.env, RANK_OF_TEST: JSON.stringify({ rank, size, run }) },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    }),
+  );
+  const [first, ...others] = processes;
+  first!.once('message', (port) => {
+    for (const other of others) other.send(port);
+  });
+  const ended = processes.map(async (child): Promise<Ended> => {
     onTestFinished(() => void child.kill('SIGKILL'));
     let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
     });
     const [code, signal] = await once(child, 'close');
     return { code, signal, stderr };
   });
-  return await Promise.all(ranks);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  return await Promise.all(ended);
 }
