@@ -34,6 +34,8 @@ class Audit:
     def __init__(self, recorder):
         self.recorder = recorder
         self.trainer = recorder.trainer
+        # As declared when training began: the trainer's own may have been changed since.
+        self.temperature = recorder.began["temperature"]
         self.loss = None
         self.completions = []
         self.comparisons = []
@@ -246,7 +248,7 @@ class Audit:
                 with torch.set_grad_enabled(bool(learns)):
                     own_score = self._score(model, one)
                 logprobs = own_score.logprobs
-                if rollout.plain and sampler_temperature(trainer) == trainer.args.temperature:
+                if rollout.plain and sampler_temperature(trainer) == self.temperature:
                     pairs["sampler"] += _tokens(rollout.plain[row], own_score, None, place)
                 pairs["policy"] += _tokens(rollout.update.logprobs[i], own_score, one.mask, place)
                 pairs["old"] += _tokens(rollout.scored[row].old, own_score, one.mask, place)
@@ -296,7 +298,7 @@ class Audit:
         return PlainRow(rollout.prompt_ids[row], ids, mask, advantage)
 
     def _score(self, model, one: PlainRow) -> PlainScore:
-        return score(model, one.prompt, one.ids, self.trainer.args.temperature, _rounding(self.trainer))
+        return score(model, one.prompt, one.ids, self.temperature, _rounding(self.trainer))
 
     def _reference_score(self, model, reference, one: PlainRow) -> PlainScore | None:
         if not self.trainer.beta:

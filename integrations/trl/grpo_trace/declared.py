@@ -157,6 +157,18 @@ def settings(args) -> dict:
     return {name: getattr(args, name) for name in own if not name.startswith(private)}
 
 
+def changed_settings(began: dict, now: dict) -> list[dict]:
+    """Settings that are others than when training began, which TRL may have read by then."""
+    return [{"name": name, "from": str(began[name]), "to": str(now[name])} for name in now if now[name] != began[name]]
+
+
+def chosen_by(args) -> dict:
+    """How the run chooses its best checkpoint; empty where it does not."""
+    if not getattr(args, "load_best_model_at_end", False):
+        return {}
+    return {"bestBy": {"metric": args.metric_for_best_model or "loss", "greaterIsBetter": bool(args.greater_is_better)}}
+
+
 def tokenizer_of(trainer):
     """The tokenizer, of a processor, too."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)

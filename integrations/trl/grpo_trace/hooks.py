@@ -20,7 +20,16 @@ HOOKS = {
     ),
 }
 # Methods that a step consists of: an override of one may change the algorithm.
-OVERRIDABLE = (*HOOKS, "_compute_loss", "_prepare_inputs", "_tokenize_prompts", "create_optimizer", "create_scheduler")
+OVERRIDABLE = (
+    *HOOKS,
+    "_compute_loss",
+    "_prepare_inputs",
+    "_tokenize_prompts",
+    "_get_train_sampler",
+    "get_train_dataloader",
+    "create_optimizer",
+    "create_scheduler",
+)
 
 
 def offers(base: type, name: str, parameters: tuple[str, ...]) -> bool:

@@ -85,6 +85,11 @@ def held_out_prompts(trainer) -> dict:
     return {"prompts": len(held_out), "trained": len(held_out & trained)}
 
 
+def prompts_of(rows: list[dict]) -> list:
+    """Prompts of a batch; none of one with images, which TRL puts into them."""
+    return [] if any(name in row for row in rows for name in ("image", "images")) else [row.get("prompt") for row in rows]
+
+
 def _prompts(dataset) -> set | None:
     """Prompts of a dataset that is held in memory or on disk, and gives its rows as they are."""
     if "prompt" not in (getattr(dataset, "column_names", None) or []) or not hasattr(dataset, "__len__"):

@@ -14,13 +14,13 @@ import transformers
 import trl
 
 from .audit import Audit, reference_sum, sum_of
-from .declared import micro_steps, settings, tokenizer_facts
+from .declared import changed_settings, chosen_by, micro_steps, settings, tokenizer_facts
 from .errors import RecorderError
 from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import held_out_prompts, random_state, random_states_kept
+from .probes import held_out_prompts, prompts_of, random_state, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -45,6 +45,10 @@ class Recorder:
         self.text_changes = None
         # The random numbers at both ends of the rollout that was recorded before.
         self.drawn = None, None
+        # The settings when training began.
+        self.began = settings(trainer.args)
+        # Prompts of the batch that the last rollout was sampled from.
+        self.sampled_prompts = []
         # Held-out prompts and those that are trained on, once they are counted.
         self.held_out = None
         self.rollout = None
@@ -88,12 +92,17 @@ class Recorder:
 
     def on_training_step(self, original, *args, **kwargs):
         is_first = self.update_micro_steps == 0
+        fetched = kwargs.get("inputs", args[1] if len(args) > 1 else None)
         with self.timed("micro-step"):
             loss = original(*args, **kwargs)
         self.rollout_micro_steps += 1
         self.update_micro_steps += 1
         if self.rollout is not None:
             self.rollout.update.losses.append(loss.detach())
+            # TRL's sampler gives a batch again for each micro-step that its completions serve.
+            if isinstance(fetched, list):
+                skipped = len(fetched) if prompts_of(fetched) != self.sampled_prompts else 0
+                self.rollout.probes["skipped"] = self.rollout.probes.get("skipped", 0) + skipped
             audit = self.rollout.update_audit
             if audit is not None and is_first:
                 with self.timed("audit"), random_states_kept():
@@ -104,6 +113,7 @@ class Recorder:
         if not self.trainer.model.training:
             return original(inputs, *args, **kwargs)
         self.rollout_micro_steps = 0
+        self.sampled_prompts = prompts_of(inputs)
         if self.rollout is None and self.update_micro_steps == 0:
             self.rollouts += 1
             if self.rollouts <= 2 or self.rollouts % self.every == 0 or self._audits():
@@ -134,6 +144,7 @@ class Recorder:
         return self.audit_every > 0 and (self.rollouts <= 2 or self.rollouts % self.audit_every == 0)
 
     def begin(self) -> None:
+        self.began = settings(self.trainer.args)
         if self.audit_every == 0:
             return
         self.reference = reference_sum(self.trainer)
@@ -152,6 +163,8 @@ class Recorder:
             if self.held_out is None:
                 self.held_out = held_out_prompts(self.trainer)
             rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
+            rollout.probes |= chosen_by(self.trainer.args)
+            rollout.probes["changedSettings"] = changed_settings(self.began, settings(self.trainer.args))
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:
                 rollout.audit.warn(rollout.step)

@@ -12,6 +12,7 @@ const WITHOUT_SOURCE = [
   'B16.suppressed',
   'B17.reseeded',
   'B20.columns',
+  'B20.special',
   'B24.provider',
   'B24.signal',
   'B25.log',

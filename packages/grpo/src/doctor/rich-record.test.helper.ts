@@ -271,6 +271,9 @@ export function richRecord({
       reseeded: false,
       unfilled: [],
       heldOut: { prompts: 40, trained: 0 },
+      changedSettings: [],
+      skipped: 0,
+      bestBy: { metric: 'eval_reward', greaterIsBetter: true },
       ...(step === 1 && { checksums: { policy: 7, reference: 7 } }),
     },
     audit: {

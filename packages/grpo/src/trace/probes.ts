@@ -58,6 +58,12 @@ export const probesSchema = z.object({
   unfilled: z.array(z.object({ reward: z.string(), parameter: z.string() })).optional(),
   /** Different held-out prompts, and how many of them are trained on, too. */
   heldOut: z.object({ prompts: z.number().int(), trained: z.number().int() }).optional(),
+  /** Settings that are others than when training began. */
+  changedSettings: z.array(z.object({ name: z.string(), from: z.string(), to: z.string() })).optional(),
+  /** Rows of the data that were fetched during this rollout, and not sampled from. */
+  skipped: z.number().int().optional(),
+  /** The metric of the evaluation by which the run keeps its best checkpoint. */
+  bestBy: z.object({ metric: z.string(), greaterIsBetter: z.boolean() }).optional(),
   /** Checksums of the weights of policy and reference before the update, where both have the same tensors. */
   checksums: z.object({ policy: real, reference: real }).optional(),
 });

@@ -277,3 +277,33 @@ testStepCheck('B20.columns', [
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);
+
+/** One special token in each of so many completions, before their end. */
+const tagged = (count: number) => (record: StepRecord) => {
+  const { tokenizer, completions } = record;
+  tokenizer!.specialTokens = { ...tokenizer!.specialTokens, 46: '<think>' };
+  let first = 0;
+  for (const [b, length] of completions!.lengths!.entries()) {
+    for (let t = first; t < first + length; t++) if (completions!.ids![t] === 46) completions!.ids![t] = 45;
+    if (b < count) completions!.ids![first] = 46;
+    first += length;
+  }
+};
+
+testStepCheck('B20.special', [
+  {
+    name: 'a tag that decoding left out',
+    plant: tagged(20),
+    verdict: 'warn',
+    measured: { lacking: 20, tokens: '<think>' },
+  },
+  {
+    name: 'a tag that the texts have',
+    plant(record) {
+      tagged(20)(record);
+      record.completions!.texts = record.completions!.texts!.map((text) => `<think>${text}`);
+    },
+    verdict: 'pass',
+  },
+  { name: 'a special token in some of them', plant: tagged(8), verdict: 'pass' },
+]);

@@ -11,6 +11,9 @@ import { changedTexts } from '../measures/text-changes.js';
 import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { formatValue, percent, say } from '../sentence.js';
 
+/** Share of the completions that have a special token inside from which it is part of what they say. */
+const TAGGED = 0.5;
+
 /** Fewest distinct completions for which equal rewards are evidence. */
 const FEW = 4;
 
@@ -156,6 +159,43 @@ export const b20: Fault = {
       },
       says: (m) =>
         say`The reward ${m.reward} takes ${m.parameter}, which the data has no column for: it gets nothing there, in every call.`,
+    }),
+    stepCheck({
+      code: 'B20.special',
+      title: 'Special tokens inside completions are in the texts that rewards get',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 2,
+      rank: 3,
+      threshold: `no special token, of those that end no completion and do not pad, stands in ${percent(TAGGED)} of the completions and is missing in their graded texts`,
+      sources: [],
+      why: 'Seen in a run whose tags <think> and <answer> were special tokens: decoding left them out, and no format was ever found.',
+      remedy:
+        'Add the tags as ordinary tokens, or have the rewards read the ids (`completion_ids` in TRL), decoded with `skip_special_tokens=False`.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B27', 'B28', 'B30'],
+      settles: 'One completion decoded with and without special tokens.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'ids', 'texts'],
+      test({ tokenizer: { specialTokens, endIds = [], padId, bosId }, ids, texts }) {
+        if (!specialTokens) return notApplicable('tokenizer.specialTokens');
+        const left = Object.entries(specialTokens)
+          .filter(([id]) => ![...endIds, padId, bosId].includes(Number(id)))
+          .map(([id, token]) => {
+            const within = [...texts.keys()].filter((b) => ids[b]!.includes(Number(id)));
+            return { token, lacking: within.filter((b) => !texts[b]!.includes(token)) };
+          })
+          .filter(({ lacking }) => lacking.length >= TAGGED * texts.length);
+        const measured = {
+          completions: texts.length,
+          lacking: left[0]?.lacking.length ?? 0,
+          tokens: left.map(({ token }) => token).join(', '),
+        };
+        const evidence = left.map(({ token, lacking }) => ({ completion: lacking[0]!, text: token }));
+        return left.length > 0 ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.lacking} of ${m.completions} completions have special tokens inside that the texts of the rewards lack: ${m.tokens}. A reward that looks for them never finds them.`,
     }),
     logCheck({
       code: 'B20.log',

@@ -99,3 +99,15 @@ testStepCheck('B56.gold', [
   { name: 'a part of a word', plant: answered((answer) => `It is ${answer}7.`), verdict: 'pass' },
   { name: 'one of six', plant: answered((answer) => answer, 1), verdict: 'pass' },
 ]);
+
+testStepCheck('B56.skipped', [
+  {
+    name: 'a batch that was fetched and dropped',
+    plant({ probes }) {
+      probes!.skipped = 8;
+    },
+    verdict: 'warn',
+    measured: { skipped: 8 },
+  },
+  { name: 'none', plant: () => {}, verdict: 'pass' },
+]);

@@ -113,6 +113,29 @@ export const b56: Fault = {
       says: (m) =>
         say`${m.trained} of ${m.prompts} held-out prompts are trained on, too: the evaluation is one of what was learnt by heart.`,
     }),
+    stepCheck({
+      code: 'B56.skipped',
+      title: 'Rows that are fetched are sampled from',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 8,
+      threshold: 'each micro-step fetches the batch again that its rollout was sampled from',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Seen with a sampler of its own that gave each batch once: TRL samples from the first of those that one rollout serves, and drops the others.',
+      remedy:
+        'The sampler has to give each batch as often as a rollout is used: num_iterations × steps_per_generation times (`repeat_count` of TRL’s RepeatSampler).',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The prompts of an epoch, counted: each must be sampled from.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { skipped } }) {
+        if (skipped === undefined) return notApplicable('probes.skipped');
+        return (skipped > 0 ? warn : pass)({ skipped });
+      },
+      says: ({ skipped }) =>
+        say`${skipped} rows were fetched in this step that no completion was sampled for: part of the data is never trained on, and epochs count too fast.`,
+    }),
     runCheck({
       code: 'B56.repeated',
       title: 'Steps train on different prompts',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { testLogCheck, times } from '../planted.test.helper.js';
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 
 testLogCheck('B58.log', [
   {
@@ -168,4 +169,21 @@ testLogCheck('B58.lost', [
   { name: 'back where it began', metrics: { eval_reward: [0.3, 0.5, 0.7, 0.8, 0.4] }, verdict: 'pass' },
   { name: 'lower by a tenth', metrics: { eval_reward: [0.7, 0.71, 0.69, 0.7, 0.6] }, verdict: 'pass' },
   { name: 'four of them', metrics: { eval_reward: [0.7, 0.7, 0.7, 0.2] }, verdict: 'not applicable' },
+]);
+
+const bestBy = (metric: string, greaterIsBetter: boolean) => (record: StepRecord) => {
+  record.probes!.bestBy = { metric, greaterIsBetter };
+};
+
+testStepCheck('B58.best', [
+  { name: 'the loss', plant: bestBy('loss', false), verdict: 'warn', measured: { isLoss: true } },
+  { name: 'the loss of an evaluation', plant: bestBy('eval_held_loss', false), verdict: 'warn' },
+  {
+    name: 'the least reward',
+    plant: bestBy('eval_reward', false),
+    verdict: 'warn',
+    measured: { isLoss: false },
+  },
+  { name: 'the greatest reward', plant: bestBy('eval_reward', true), verdict: 'pass' },
+  { name: 'the least length', plant: bestBy('eval_completions/mean_length', false), verdict: 'pass' },
 ]);

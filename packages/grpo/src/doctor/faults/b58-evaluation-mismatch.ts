@@ -1,6 +1,6 @@
 import { largest, mean, moments, withoutNaN } from '../../maths/moments.js';
 import { falls, slope } from '../../maths/trend.js';
-import { logCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import { lossOf, MOST } from '../course/break.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
@@ -25,6 +25,33 @@ export const b58: Fault = {
   title: 'Evaluation does not measure what is trained',
   left: 'pre-flight',
   checks: [
+    stepCheck({
+      code: 'B58.best',
+      title: 'The best checkpoint is chosen by what should be good',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 8,
+      rank: 3,
+      threshold: 'the metric is not the loss, and of a reward the greater is the better',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'The loss of GRPO is a mean of advantages, about 0 for any policy: its least value is noise. The metric is the loss unless it is set.',
+      remedy: 'metric_for_best_model="eval_reward" and greater_is_better=True.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      settles: 'The evaluated reward of the checkpoint that was kept, beside that of the others.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { bestBy } }) {
+        if (!bestBy) return notApplicable('probes.bestBy');
+        const { metric, greaterIsBetter } = bestBy;
+        const isLoss = /(^|_)loss$/.test(metric);
+        const isReversed = !greaterIsBetter && /reward/.test(metric);
+        return (isLoss || isReversed ? warn : pass)({ metric, isLoss });
+      },
+      says: ({ metric, isLoss }) =>
+        isLoss
+          ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
+          : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
+    }),
     logCheck({
       code: 'B58.log',
       title: 'Evaluation follows the training reward',

@@ -83,3 +83,15 @@ testStepCheck('B59.settings', [
   { name: 'many updates of one rollout', plant: declare({ updatesPerRollout: 32 }), verdict: 'inform' },
   { name: 'some updates of one rollout', plant: declare({ updatesPerRollout: 4 }), verdict: 'pass' },
 ]);
+
+testStepCheck('B59.changed', [
+  {
+    name: 'a temperature that a callback lowers',
+    plant({ probes }) {
+      probes!.changedSettings = [{ name: 'temperature', from: '1.0', to: '0.9' }];
+    },
+    verdict: 'warn',
+    measured: { name: 'temperature', to: '0.9' },
+  },
+  { name: 'none', plant: () => {}, verdict: 'pass' },
+]);

@@ -159,5 +159,30 @@ export const b59: Fault = {
       },
       says: ({ odd, value, other }) => ODD[odd]!(value, other),
     }),
+    stepCheck({
+      code: 'B59.changed',
+      title: 'Settings stay as they were when training began',
+      stage: 'configuration',
+      kind: 'heuristic',
+      level: 4,
+      rank: 7,
+      threshold: 'no setting is another than when training began',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Seen in a callback that lowered args.temperature in each step: TRL had read it before the first.',
+      remedy:
+        'Change what the trainer reads, which for many settings is an attribute of the trainer itself, and look whether the samples follow; or leave the setting alone.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The completions of two steps that the change lies between.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { changedSettings } }) {
+        if (!changedSettings) return notApplicable('probes.changedSettings');
+        const [first] = changedSettings;
+        const measured = { count: changedSettings.length, name: '', from: '', to: '', ...first };
+        return first ? warn(measured) : pass(measured);
+      },
+      says: ({ count, name, from, to }) =>
+        say`The setting ${name} was ${from} when training began and is ${to} now${count > 1 ? say`, and ${count - 1} more have changed` : ''}: the trainer has read most settings by then, so that the change may do nothing.`,
+    }),
   ],
 };
