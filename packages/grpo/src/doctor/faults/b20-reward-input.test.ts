@@ -1,6 +1,7 @@
+import { describe, expect, it } from 'vitest';
 import type { StepRecord, TextChange } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, changeCanaries, penalized } from '../plants.test.helper.js';
+import { all, changeCanaries, judgeRun, penalized, recordsOf } from '../plants.test.helper.js';
 
 const everyReward =
   (value: number) =>
@@ -307,3 +308,27 @@ testStepCheck('B20.special', [
   },
   { name: 'a special token in some of them', plant: tagged(8), verdict: 'pass' },
 ]);
+
+/** Right answers beside wrong ones in each group. */
+const byPrompt = (value: (prompt: number, isRight: boolean) => number) => (record: StepRecord) => {
+  const { completions, rewards, prompts } = record;
+  prompts!.answers = Array.from(prompts!.lengths!, (_, p) => String(100 + p));
+  for (const [b, p] of completions!.prompt!.entries()) {
+    completions!.texts![b] = b % 2 === 0 ? `It is ${100 + p}` : 'It is 7';
+    rewards!.values![b] = value(p, b % 2 === 0);
+  }
+};
+
+describe('B20.prompt', () => {
+  const judged = (value: Parameters<typeof byPrompt>[0]) =>
+    judgeRun('B20.prompt', recordsOf([1, 2], byPrompt(value)));
+
+  it('warns of a reward that is one value for each prompt', () => {
+    expect(judged((prompt) => prompt % 2)).toMatchObject({ severity: 'warn', measured: { groups: 6 } });
+  });
+
+  it('passes a reward that tells completions apart, and one that is the same for all', () => {
+    for (const value of [(_: number, isRight: boolean) => Number(isRight), () => 1])
+      expect(judged(value)).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -1,18 +1,23 @@
-import { isFlat, moments, withoutNaN } from '../../maths/moments.js';
+import { isFlat, moments, sum, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { CANARY, type StepRecord, type TextChange, TOTAL } from '../../trace/index.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import { FLAT_ENTRIES, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
 import { gradesOf, isNatural } from '../measures/grades.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
 import { changedTexts } from '../measures/text-changes.js';
 import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { formatValue, percent, say } from '../sentence.js';
 
 /** Share of the completions that have a special token inside from which it is part of what they say. */
 const TAGGED = 0.5;
+
+/** Groups of right and wrong answers that show that a reward is one value for a prompt. */
+const ENOUGH_GROUPS = 4;
 
 /** Fewest distinct completions for which equal rewards are evidence. */
 const FEW = 4;
@@ -196,6 +201,50 @@ export const b20: Fault = {
       },
       says: (m) =>
         say`${m.lacking} of ${m.completions} completions have special tokens inside that the texts of the rewards lack: ${m.tokens}. A reward that looks for them never finds them.`,
+    }),
+    runCheck({
+      code: 'B20.prompt',
+      title: 'A reward is no value of the prompt alone',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `over all records, no reward that differs from prompt to prompt is one value within every group, of which ${ENOUGH_GROUPS} or more have completions that end in the reference answer and others that do not`,
+      sources: [],
+      why: 'Seen in a reward that kept its scores in a table by prompt: the first completion decided for all.',
+      remedy:
+        'Keep scores by prompt and completion, or not at all; look at which arguments the function reads.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30'],
+      settles: 'Grade two different completions of one prompt in one call.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const groups = groupsOf(promptOf).filter((group) => group.length > 1);
+        const mixed = groups.filter((group) => {
+          const gold = goldIn(answers[promptOf[group[0]!]!] ?? '');
+          const right = group.filter((b) => gold !== '' && endsIn(texts[b]!, gold)).length;
+          return right > 0 && right < group.length;
+        }).length;
+        if (mixed === 0) return 'groups of right and wrong answers';
+        return rewardNames.map((reward, k) => {
+          const values = groups.map((group) => group.map((b) => rewardValues[k * texts.length + b]!));
+          return { reward, mixed, areFlat: values.every(isFlat), levels: values.map(([value]) => value!) };
+        });
+      },
+      test(seen): Outcome<{ reward: string; groups: number; mixed: number }> {
+        const all = seen.flatMap(({ value }) => value);
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const own = all.filter((one) => one.reward === reward);
+          const levels = own.flatMap((one) => one.levels);
+          const mixed = sum(own.map((one) => one.mixed));
+          const isFound = own.every(({ areFlat }) => areFlat) && !isFlat(levels) && mixed >= ENOUGH_GROUPS;
+          return isFound ? [{ reward, groups: levels.length, mixed }] : [];
+        });
+        return found[0] ? warn(found[0]) : pass({ reward: '', groups: 0, mixed: 0 });
+      },
+      says: (m) =>
+        say`The reward ${m.reward} gives all completions of a prompt the same, in each of ${m.groups} groups, though ${m.mixed} of them have right answers beside wrong ones: it looks at the prompt, or at the first completion only.`,
     }),
     logCheck({
       code: 'B20.log',

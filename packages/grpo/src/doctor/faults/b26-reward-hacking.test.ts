@@ -105,3 +105,46 @@ describe('B26.contains', () => {
     expect(judged((text) => text.startsWith('no'))).toMatchObject({ verdict: 'pass' });
   });
 });
+
+/** Numbers about the answer 1000: right, nearly right, wrong by more and more. */
+const answersAbout =
+  (pays: (off: number) => boolean, put: (number: number) => string = String) =>
+  (record: StepRecord) => {
+    const { completions, rewards, prompts } = record;
+    prompts!.answers = Array.from(prompts!.lengths!, () => '1000');
+    for (const [b, text] of completions!.texts!.entries()) {
+      const off = b % 5 === 0 ? 0 : b % 5 === 1 ? 2 : 10 * (b + 2);
+      completions!.texts![b] = text === '' ? '' : `It is ${put(1000 - off)}.`;
+      rewards!.values![b] = Number(pays(off));
+    }
+  };
+
+describe('B26.near', () => {
+  const judged = (...args: Parameters<typeof answersAbout>) =>
+    judgeRun('B26.near', recordsOf([1, 2, 3], answersAbout(...args)));
+
+  it('warns where numbers near the answer are paid like it', () => {
+    expect(judged((off) => off <= 5)).toMatchObject({
+      severity: 'warn',
+      measured: { answers: '998 for 1000, 998 for 1000, 998 for 1000' },
+    });
+  });
+
+  it('passes a grader of the number, one that misses it, and one that pays all', () => {
+    for (const pays of [(off: number) => off === 0, (off: number) => off === 2, () => true])
+      expect(judged(pays)).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('passes one that pays wrong numbers near and far', () => {
+    expect(judged((off) => off <= 5 || off > 60)).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('takes parts of fractions for no numbers', () => {
+    expect(
+      judged(
+        (off) => off <= 5,
+        (number) => `${number}/2`,
+      ),
+    ).not.toMatchObject({ severity: 'warn' });
+  });
+});

@@ -5,8 +5,9 @@ import { logCheck, runCheck, stepCheck } from '../check.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { functionOf, rewardNames } from '../log-view.js';
+import { logChoose } from '../measures/answer-order.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
-import { endsIn, goldIn } from '../measures/right-answers.js';
+import { endsIn, goldIn, lastNumbers } from '../measures/right-answers.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
@@ -14,6 +15,8 @@ import { quote, say } from '../sentence.js';
 const KNOWN = 0.8;
 /** Completions that show by what a reward is paid. */
 const ENOUGH_HOLES = 5;
+/** Wrong numbers that are paid, and natural logarithm of the ways to choose as many of all wrong ones: no accident. */
+const [ENOUGH_NEAR, NO_ACCIDENT] = [3, Math.log(2000)];
 
 export const b26: Fault = {
   code: 'B26',
@@ -106,6 +109,72 @@ export const b26: Fault = {
       },
       says: (m) =>
         say`The reward ${m.reward} pays every completion whose text contains the reference answer, ${m.holes} of which do not end in it. If it looks for the answer anywhere, more numbers in a text pay more often.`,
+    }),
+    runCheck({
+      code: 'B26.near',
+      title: 'A reward for a number pays that number only',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 5,
+      threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: no ${ENOUGH_NEAR} others are paid as much whose last number lies nearer to the answer than that of every wrong one that is not, by chance in less than one of 2,000 ways`,
+      sources: [],
+      why: 'Seen in a grader that took answers within 1 %: 136 for 137. A policy need not compute to the last digit then.',
+      remedy: 'Compare whole numbers exactly, and give a tolerance to what was measured or rounded only.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'Grade the right number with its last digit changed.',
+      proofs: ['native'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const given = texts.flatMap((text, b) => {
+          const gold = goldIn(answers[promptOf[b]!] ?? '');
+          const [number, right] = lastNumbers(text, gold) ?? [];
+          if (number === undefined || right === undefined) return [];
+          const off = Math.abs(number - right);
+          return [{ b, off, relative: off / Math.max(Math.abs(right), 1e-9), text: `${number} for ${gold}` }];
+        });
+        if (given.length === 0) return 'reference answers that are numbers';
+        return rewardNames.map((reward, k) => {
+          const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
+          const most = Math.max(...values);
+          const isVaried = most > Math.min(...values);
+          return {
+            reward,
+            isVaried,
+            given: given.map(({ b, ...one }) => ({ ...one, paid: values[b] === most })),
+          };
+        });
+      },
+      test(seen): Outcome<{ reward: string; paid: number; answers: string }> {
+        const all = seen.flatMap(({ step, value }) =>
+          value.filter(({ isVaried }) => isVaried).map((one) => ({ step, ...one })),
+        );
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const given = all
+            .filter((one) => one.reward === reward)
+            .flatMap((one) => one.given.map((each) => ({ ...each, step: one.step })));
+          const [right, wrong] = [given.filter(({ off }) => off === 0), given.filter(({ off }) => off > 0)];
+          const [paid, unpaid] = [wrong.filter((one) => one.paid), wrong.filter((one) => !one.paid)];
+          const isNearer = (['off', 'relative'] as const).some(
+            (by) => Math.max(...paid.map((one) => one[by])) < Math.min(...unpaid.map((one) => one[by])),
+          );
+          const isFound =
+            right.every((one) => one.paid) &&
+            paid.length >= ENOUGH_NEAR &&
+            logChoose(wrong.length, paid.length) > NO_ACCIDENT &&
+            isNearer;
+          return isFound ? [{ reward, paid }] : [];
+        });
+        const [first] = found;
+        if (!first) return pass({ reward: '', paid: 0, answers: '' });
+        const answers = first.paid.slice(0, 3).map(({ text }) => text);
+        return warn(
+          { reward: first.reward, paid: first.paid.length, answers: answers.join(', ') },
+          first.paid.map(({ step, text }): Evidence => ({ step, text })),
+        );
+      },
+      says: (m) =>
+        say`The reward ${m.reward} pays ${m.paid} wrong numbers like right ones, those that lie nearest: ${m.answers}. It takes what lies near the answer for the answer.`,
     }),
     logCheck({
       code: 'B26.log',

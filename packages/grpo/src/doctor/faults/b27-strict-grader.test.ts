@@ -1,6 +1,7 @@
+import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
-import { answerWith } from '../plants.test.helper.js';
+import { answerWith, judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const answers =
   (gold: string) =>
@@ -71,3 +72,68 @@ testStepCheck('B27.gold', [
     verdict: 'warn',
   },
 ]);
+
+/** Every third completion is the answer of its prompt, put so. */
+const answering =
+  (name: string, put: (answer: string) => string, value: (b: number) => number) => (record: StepRecord) => {
+    const { completions, rewards, prompts } = record;
+    const B = completions!.texts!.length;
+    prompts!.answers = Array.from(prompts!.lengths!, (_, p) => String(100 + p));
+    rewards!.names![0] = name;
+    for (let b = 0; b < B; b++) {
+      completions!.texts![b] = b % 3 === 0 ? put(prompts!.answers[completions!.prompt![b]!]!) : 'no idea';
+      rewards!.values![b] = value(b);
+    }
+  };
+
+describe('B27.never', () => {
+  const judged = (...args: Parameters<typeof answering>) =>
+    judgeRun('B27.never', recordsOf([1, 2], answering(...args)));
+
+  it('warns of a reward that pays the answer itself nothing', () => {
+    expect(
+      judged(
+        'exact',
+        (answer) => answer,
+        () => 0,
+      ),
+    ).toMatchObject({
+      severity: 'warn',
+      measured: { reward: 'exact', isWhole: true },
+      evidence: [{ text: '100' }, {}],
+    });
+  });
+
+  it('informs where the answer only ends the text, or the form is what is paid', () => {
+    for (const found of [
+      judged(
+        'exact',
+        (answer) => `It is ${answer}`,
+        () => 0,
+      ),
+      judged(
+        'format_reward',
+        (answer) => answer,
+        () => 0,
+      ),
+    ])
+      expect(found).toMatchObject({ severity: 'inform', measured: { isWhole: false } });
+  });
+
+  it('passes a reward that pays anything, and one that pays all', () => {
+    expect(
+      judged(
+        'exact',
+        (answer) => answer,
+        (b) => Number(b === 0),
+      ),
+    ).toMatchObject({ verdict: 'pass' });
+    expect(
+      judged(
+        'exact',
+        (answer) => answer,
+        () => 1,
+      ),
+    ).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -1,15 +1,17 @@
-import { isFlat, smallest } from '../../maths/moments.js';
-import { stepCheck } from '../check.js';
+import { isFlat, smallest, sum } from '../../maths/moments.js';
+import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { gradesOf } from '../measures/grades.js';
+import { FORM, gradesOf } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
-import { type Evidence, notApplicable, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Fewer may be answers that lack something else, which a strict grader rightly rejects. */
 const SEVERAL = 3;
 const GOLD_MISSED = 0.1;
+/** Right answers that show that a reward pays none. */
+const ENOUGH_RIGHT = 5;
 const MIXED =
   'rewarded completions that end in the reference answer more often than the others: without them the pairing may be at fault (B21)';
 
@@ -67,6 +69,54 @@ export const b27: Fault = {
           : pass(measured);
       },
       says: (m) => say`${m.missed} of ${m.unrewarded} unrewarded completions end in the reference answer.`,
+    }),
+    runCheck({
+      code: 'B27.never',
+      title: 'A reward that pays nobody has seen no right answer',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `over all records, no reward gives every completion the same value of 0 or less while ${ENOUGH_RIGHT} or more completions are the reference answer, word for word; where they only end in it, or the reward is named for the form, it only informs`,
+      sources: [],
+      why: 'Seen in a reward that cut off as many characters as the prompt has, and in one that compared with a column that the data did not have.',
+      remedy:
+        'Call the reward by hand with one of these completions and its row, and print what it compares with what.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B20', 'B28', 'B30'],
+      settles: 'The value that the function gives the reference answer itself.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const golds = texts.map((_, b) => goldIn(answers[promptOf[b]!] ?? ''));
+        if (golds.every((gold) => gold === '')) return 'reference answers';
+        const same = golds.flatMap((gold, b) => (gold !== '' && texts[b]!.trim() === gold ? [b] : []));
+        const ending = golds.filter((gold, b) => gold !== '' && endsIn(texts[b]!, gold)).length;
+        return rewardNames.map((reward, k) => {
+          const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
+          return { reward, values, same: same.length, ending, text: texts[same[0] ?? -1] ?? '' };
+        });
+      },
+      test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {
+        const all = seen.flatMap(({ step, value }) => value.map((one) => ({ step, ...one })));
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const own = all.filter((one) => one.reward === reward);
+          const values = own.flatMap((one) => [...one.values]);
+          const isDead = isFlat(values) && values[0]! <= 0;
+          const [same, ending] = [sum(own.map((one) => one.same)), sum(own.map((one) => one.ending))];
+          const isWhole = same >= ENOUGH_RIGHT && !FORM.test(reward);
+          if (!isDead || ending < ENOUGH_RIGHT) return [];
+          const evidence = own.flatMap(({ step, text }): Evidence[] => (text ? [{ step, text }] : []));
+          return [{ measured: { reward, right: isWhole ? same : ending, isWhole }, evidence }];
+        });
+        const [first] = found.sort((a, b) => Number(b.measured.isWhole) - Number(a.measured.isWhole));
+        if (!first) return pass({ reward: '', right: 0, isWhole: false });
+        return (first.measured.isWhole ? warn : inform)(first.measured, first.evidence);
+      },
+      says: (m) =>
+        m.isWhole
+          ? say`The reward ${m.reward} gives every completion the same, also ${m.right} that are the reference answer itself: it does not see the answer, or compares it with something else.`
+          : say`The reward ${m.reward} gives every completion the same, also ${m.right} that end in the reference answer: right only if it asks for something else.`,
     }),
   ],
 };

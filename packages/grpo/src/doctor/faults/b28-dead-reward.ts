@@ -3,6 +3,7 @@ import { logCheck } from '../check.js';
 import { FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, fromTheStart, functionOf, rewardNames } from '../log-view.js';
+import { FORM } from '../measures/grades.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -14,8 +15,6 @@ const [LONG, FEW] = [20, 3];
 /** Share of entries without a reward from which it is worth a word, and decimals of a zero that are nothing. */
 const [MOSTLY, DECIMALS] = [2 / 3, 3];
 
-/** Names of rewards for the form of an answer. */
-const FORM = /format|tag|xml|style/i;
 /** A reward that is hit by chance: fewest steps, share of entries without it, and the form that is learnt meanwhile. */
 const RARE = { steps: 40, zeros: 0.8, formed: 0.8 };
 

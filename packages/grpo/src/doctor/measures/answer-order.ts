@@ -70,7 +70,7 @@ export const paidAnswers = once((record: StepRecord): PaidAnswers[] | undefined 
 });
 
 /** Natural logarithm of the number of ways to choose `k` of `n`. */
-function logChoose(n: number, k: number): number {
+export function logChoose(n: number, k: number): number {
   let sum = 0;
   for (let i = 1; i <= k; i++) sum += Math.log((n - k + i) / i);
   return sum;

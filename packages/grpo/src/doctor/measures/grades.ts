@@ -18,5 +18,8 @@ export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array =
   });
 });
 
+/** Names of rewards for the form of an answer. */
+export const FORM = /format|tag|xml|style/i;
+
 /** −1, 0 and 1 are what rewards are that are wholly missed or wholly earned. */
 export const isNatural = (value: number): boolean => value === 0 || Math.abs(value) === 1;

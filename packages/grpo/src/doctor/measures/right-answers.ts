@@ -24,6 +24,14 @@ export const contains = (text: string, answer: string): boolean =>
     ? numbersIn(text).some((number) => plain(number) === plain(answer))
     : answer !== '' && text.includes(answer);
 
+/** The last number of a text, and of an answer that is one; undefined where either is another thing, such as a part of a fraction. */
+export function lastNumbers(text: string, answer: string): [given: number, gold: number] | undefined {
+  const end = text.match(/(?<![\d.,/^*%\\])(-?\d[\d,]*(?:\.\d+)?)(?![\d/^*%])[^\d]*$/)?.[1];
+  if (!isNumber(answer) || end === undefined) return undefined;
+  const [given, gold] = [Number(plain(end)), Number(plain(answer))];
+  return Number.isNaN(given + gold) ? undefined : [given, gold];
+}
+
 const isNumber = (answer: string) => /^-?[\d.,]+$/.test(answer);
 
 const numbersIn = (text: string): readonly string[] => text.match(/-?\d[\d,]*(\.\d+)?/g) ?? [];
