@@ -65,6 +65,7 @@ def declared(trainer, rollout: Rollout) -> dict:
             "maxGradNorm": args.max_grad_norm,
             "weightDecay": args.weight_decay,
         },
+        **lora(trainer),
         "updatesPerRollout": micro_steps(trainer) / args.gradient_accumulation_steps,
         **precision(trainer),
         "activeDropout": rollout.dropout,
@@ -169,6 +170,31 @@ def chosen_by(args) -> dict:
     return {"bestBy": {"metric": args.metric_for_best_model or "loss", "greaterIsBetter": bool(args.greater_is_better)}}
 
 
+def lora(trainer) -> dict:
+    """Rank and factor of the adapters of PEFT that are trained."""
+    configs = getattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config", None) or {}
+    config = next(iter(configs.values()), None)
+    rank = getattr(config, "r", None)
+    return {"lora": {"rank": rank, "alpha": config.lora_alpha}} if isinstance(rank, int) else {}
+
+
+def is_greedy(trainer) -> bool:
+    """Whether generation is told to take the likeliest token."""
+    told = {"do_sample": True, **(getattr(trainer.args, "generation_kwargs", None) or {})}
+    return told["do_sample"] is False
+
+
+def headless(reward_funcs) -> list[str]:
+    """Reward models whose checkpoint has a head for tokens: that for scores has random weights."""
+    names = []
+    for function in reward_funcs:
+        config = getattr(function, "config", None)
+        kinds = getattr(config, "architectures", None) or []
+        if isinstance(function, torch.nn.Module) and any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
+            names.append(str(getattr(config, "_name_or_path", "") or type(function).__name__).split("/")[-1])
+    return names
+
+
 def tokenizer_of(trainer):
     """The tokenizer, of a processor, too."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
@@ -192,6 +218,7 @@ def tokenizer_facts(trainer) -> dict:
         "padId": tokenizer.pad_token_id,
         "endIds": sorted(ends - {None}),
         "specialTokens": special,
+        "hasChatTemplate": bool(getattr(tokenizer, "chat_template", None)),
     }
 
 

@@ -130,6 +130,9 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
         if own is None:
             missing.append(f"{name}: a reward that is the same twice")
             continue
+        joined = regrade.joined(range(rows), used[:, k])
+        if joined:
+            rollout.probes.setdefault("lineBreaks", []).append({"reward": name, **joined})
         pairs[name] = [
             {
                 "found": float(used[row, k]),
@@ -170,11 +173,20 @@ class _Regrade:
         backwards = self.grade(whole[::-1])[::-1]
         return [backwards[row] for row in chosen]
 
-    def grade(self, rows: list[int]) -> list[float]:
+    def joined(self, rows, used) -> dict | None:
+        """How many completions with line breaks earn nothing, and how many of them more without: of a few, where none
+        earns anything."""
+        if any(value != 0 for value in used):
+            return None
+        broken = [row for row in rows if "\n" in text_of(self.rollout.sampled[row]).strip()][:GRADED_AGAIN]
+        earned = [self.grade([row], _without_breaks)[0] for row in broken]
+        return {"graded": len(broken), "earned": sum(value > 0 for value in earned)} if broken else None
+
+    def grade(self, rows: list[int], change=lambda completion: completion) -> list[float]:
         data = [self.rollout.data[row] for row in rows]
         told = {
             "prompts": [own["prompt"] for own in data],
-            "completions": [self.rollout.sampled[row] for row in rows],
+            "completions": [change(self.rollout.sampled[row]) for row in rows],
             "completion_ids": [self.rollout.ids[row] for row in rows],
         }
         columns = {key: [own[key] for own in data] for key in self.columns}
@@ -182,6 +194,17 @@ class _Regrade:
         if inspect.isawaitable(output):
             output = asyncio.run_coroutine_threadsafe(output, self.trainer.async_loop).result()
         return [float("nan") if value is None else float(value) for value in output]
+
+
+def _without_breaks(completion):
+    """The completion with a space for each line break."""
+    if isinstance(completion, str):
+        return completion.replace("\n", " ")
+    contents = [message.get("content") for message in completion]
+    return [
+        {**message, "content": content.replace("\n", " ")} if isinstance(content, str) else message
+        for message, content in zip(completion, contents, strict=True)
+    ]
 
 
 def _nothing(*args, **kwargs) -> None:

@@ -85,6 +85,11 @@ def held_out_prompts(trainer) -> dict:
     return {"prompts": len(held_out), "trained": len(held_out & trained)}
 
 
+def merged_adapters(model) -> bool:
+    """Whether adapters of PEFT are added to the weights for good, where they get no gradient."""
+    return any(getattr(module, "merged", False) is True for module in model.modules())
+
+
 def prompts_of(rows: list[dict]) -> list:
     """Prompts of a batch; none of one with images, which TRL puts into them."""
     return [] if any(name in row for row in rows for name in ("image", "images")) else [row.get("prompt") for row in rows]

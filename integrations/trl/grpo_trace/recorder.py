@@ -14,13 +14,13 @@ import transformers
 import trl
 
 from .audit import Audit, reference_sum, sum_of
-from .declared import changed_settings, chosen_by, micro_steps, settings, tokenizer_facts
+from .declared import changed_settings, chosen_by, headless, is_greedy, micro_steps, settings, tokenizer_facts
 from .errors import RecorderError
 from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import held_out_prompts, prompts_of, random_state, random_states_kept
+from .probes import held_out_prompts, merged_adapters, prompts_of, random_state, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -164,7 +164,13 @@ class Recorder:
                 self.held_out = held_out_prompts(self.trainer)
             rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
             rollout.probes |= chosen_by(self.trainer.args)
-            rollout.probes["changedSettings"] = changed_settings(self.began, settings(self.trainer.args))
+            rollout.probes |= {
+                "changedSettings": changed_settings(self.began, settings(self.trainer.args)),
+                "greedy": is_greedy(self.trainer),
+                "headless": headless(self.rewards.functions),
+                "merged": merged_adapters(self.trainer.model),
+                "epoch": self.trainer.state.epoch,
+            }
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:
                 rollout.audit.warn(rollout.step)

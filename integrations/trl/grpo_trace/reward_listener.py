@@ -19,6 +19,11 @@ class RewardListener:
         # The random numbers after the rewards of the rollout that was recorded before.
         self.left = None
 
+    @property
+    def functions(self) -> list:
+        """As the user gave them."""
+        return [one.function for one in self.grading.heard]
+
     def on_calculate_rewards(self, original, inputs, prompts, completions, *args, **kwargs):
         rollout = self.recorder.recording
         if rollout is None:

@@ -60,6 +60,18 @@ export const probesSchema = z.object({
   heldOut: z.object({ prompts: z.number().int(), trained: z.number().int() }).optional(),
   /** Settings that are others than when training began. */
   changedSettings: z.array(z.object({ name: z.string(), from: z.string(), to: z.string() })).optional(),
+  /** Whether the sampler is told to take the likeliest token. */
+  greedy: z.boolean().optional(),
+  /** Reward models whose head for scores was in no checkpoint: its weights are random. */
+  headless: z.array(z.string()).optional(),
+  /** Whether adapters were added to the weights, where they get no gradient. */
+  merged: z.boolean().optional(),
+  /** How often the data was gone through at the end of the step. */
+  epoch: real.optional(),
+  /** Rewards that are 0 for every completion: of some that have line breaks, how many earn more without them. */
+  lineBreaks: z
+    .array(z.object({ reward: z.string(), graded: z.number().int(), earned: z.number().int() }))
+    .optional(),
   /** Rows of the data that were fetched during this rollout, and not sampled from. */
   skipped: z.number().int().optional(),
   /** The metric of the evaluation by which the run keeps its best checkpoint. */

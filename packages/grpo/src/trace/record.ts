@@ -28,6 +28,8 @@ const tokenizerSchema = z.object({
   endIds: listed(count).optional(),
   /** Texts of the special tokens, by id. */
   specialTokens: z.record(z.string(), z.string()).optional(),
+  /** Whether it can render conversations. */
+  hasChatTemplate: z.boolean().optional(),
   /** Tokens that occur in the prompts and completions: their ids, and the bytes of each, one after another. */
   pieces: z.object({ ids: ints, bytes, lengths: ints }).optional(),
 });

@@ -76,11 +76,13 @@ export function holdGradients(
       gradients.has(tensor) ? { found, plain } : MISSING,
     );
     const distances = pairs(gradient, ({ distance }) => ({ found: distance, plain: 0 }));
-    return [
-      ...scaleOf([...measured.values()], floor * largest),
+    const held = [
       ...worstOf('gradient', 'norm of the gradient', norms),
       ...worstOf('gradient', 'distance to the plain gradient', distances),
     ];
+    // A scale explains gradients that lie too far apart; rounding alone may have one.
+    const isApart = held.some(({ deviation, bound }) => !(deviation <= bound));
+    return [...(isApart ? scaleOf([...measured.values()], floor * largest) : []), ...held];
   });
   return [...whole, ...worstByQuantity(held)];
 }

@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
 
 testStepCheck('B01.markup', [
@@ -24,4 +25,19 @@ testStepCheck('B01.markup', [
     },
     verdict: 'pass',
   },
+]);
+
+const asked =
+  (text: string, hasChatTemplate = true) =>
+  (record: StepRecord) => {
+    record.tokenizer!.hasChatTemplate = hasChatTemplate;
+    record.prompts!.messages = record.prompts!.messages!.map(() => text);
+    record.prompts!.texts = record.prompts!.texts!.map(() => text);
+  };
+
+testStepCheck('B01.plain', [
+  { name: 'texts without any mark', plant: asked('3+4='), verdict: 'inform' },
+  { name: 'texts that were rendered before', plant: asked('<|user|>3+4='), verdict: 'pass' },
+  { name: 'no template', plant: asked('3+4=', false), verdict: 'pass' },
+  { name: 'conversations', plant: () => {}, verdict: 'pass' },
 ]);

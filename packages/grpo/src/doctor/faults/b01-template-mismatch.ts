@@ -51,5 +51,34 @@ export const b01: Fault = {
       },
       says: (m) => say`${m.marked} of ${m.completions} completions begin with tokens of the chat template.`,
     }),
+    stepCheck({
+      code: 'B01.plain',
+      title: 'A model with a chat template gets conversations',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 3,
+      threshold:
+        'no tokenizer with a chat template gets prompts that are texts without any of its special tokens; it only informs, since a base model may have a template and do without it',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Trainers apply the template to lists of messages only: a text goes to the model as it is, and a model that knows conversations may answer nothing, or go on with the question.',
+      remedy:
+        'For a model that was tuned on conversations make each prompt a list of messages: [{"role": "user", "content": "…"}].',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The ids of one prompt, decoded with their special tokens.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'messages', 'promptTexts'],
+      test({ tokenizer: { hasChatTemplate, specialTokens = {}, bosId }, messages, promptTexts }) {
+        if (hasChatTemplate === undefined) return notApplicable('tokenizer.hasChatTemplate');
+        const marks = Object.entries(specialTokens).filter(([id]) => Number(id) !== bosId);
+        const isPlain =
+          hasChatTemplate &&
+          messages.every((message) => typeof message === 'string') &&
+          promptTexts.every((text) => !marks.some(([, token]) => text?.includes(token)));
+        return (isPlain ? inform : pass)({ prompts: messages.length });
+      },
+      says: (m) =>
+        say`The ${m.prompts} prompts are plain texts, though the tokenizer has a chat template: nothing tells the model where the question ends and the answer begins.`,
+    }),
   ],
 };

@@ -123,3 +123,14 @@ testStepCheck('B17.reseeded', [
   },
   { name: 'numbers that go on', plant: () => {}, verdict: 'pass' },
 ]);
+
+testStepCheck('B17.greedy', [
+  {
+    name: 'a sampler that takes the likeliest',
+    plant({ probes }) {
+      probes!.greedy = true;
+    },
+    verdict: 'warn',
+  },
+  { name: 'one that samples', plant: () => {}, verdict: 'pass' },
+]);

@@ -124,6 +124,29 @@ export const b17: Fault = {
       says: () =>
         'The random numbers stand where they stood in an earlier rollout, at its beginning or after its rewards: a callback or a reward sets the seed, and the same random numbers are drawn in each step.',
     }),
+    stepCheck({
+      code: 'B17.greedy',
+      title: 'Completions are sampled, not taken greedily',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 2,
+      rank: 3,
+      threshold: 'the sampler is not told to take the likeliest token',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Seen with generation_kwargs={"do_sample": False}, copied from an evaluation.',
+      remedy: 'Leave do_sample out of the generation settings, and set a temperature of about 1.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30', 'B20', 'B53', 'B45', 'B43'],
+      settles: 'The distinct completions of one prompt, counted.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { greedy } }) {
+        if (greedy === undefined) return notApplicable('probes.greedy');
+        return greedy ? warn({ greedy }) : pass({ greedy });
+      },
+      says: () =>
+        'The sampler takes the likeliest token at each place (do_sample is false): the completions of a prompt are the same, or differ by rounding alone, and a group without differences teaches nothing.',
+    }),
     logCheck({
       code: 'B17.log',
       title: 'Completions of a prompt differ',

@@ -332,3 +332,17 @@ describe('B20.prompt', () => {
       expect(judged(value)).toMatchObject({ verdict: 'pass' });
   });
 });
+
+const withoutBreaks = (earned: number) => (record: StepRecord) => {
+  record.probes!.lineBreaks = [{ reward: 'format', graded: 4, earned }];
+};
+
+testStepCheck('B20.lines', [
+  {
+    name: 'a pattern that ends at the first line',
+    plant: withoutBreaks(4),
+    verdict: 'warn',
+    measured: { reward: 'format', earned: 4 },
+  },
+  { name: 'one that finds nothing either way', plant: withoutBreaks(0), verdict: 'pass' },
+]);

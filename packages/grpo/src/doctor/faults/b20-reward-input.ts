@@ -166,6 +166,31 @@ export const b20: Fault = {
         say`The reward ${m.reward} takes ${m.parameter}, which the data has no column for: it gets nothing there, in every call.`,
     }),
     stepCheck({
+      code: 'B20.lines',
+      title: 'A reward that finds nothing reads beyond line breaks',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold:
+        'of completions with line breaks, graded again by a reward that gave every completion 0, none earns more with spaces in their place',
+      sources: ['huggingface/open-r1#239'],
+      why: 'A pattern such as <think>.*</think> does not match a text of several lines: the dot stands for no line break.',
+      remedy: 'Give the pattern re.DOTALL, or write [\\s\\S] for the dot.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B28', 'B30'],
+      settles: 'The reward of one completion, with its line breaks and without.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { lineBreaks } }) {
+        if (!lineBreaks) return notApplicable('probes.lineBreaks');
+        const found = lineBreaks.find(({ earned }) => earned > 0);
+        return found ? warn(found) : pass({ reward: '', graded: lineBreaks[0]?.graded ?? 0, earned: 0 });
+      },
+      says: (m) =>
+        say`The reward ${m.reward} gives every completion 0, and ${m.earned} of ${m.graded} earn more once their line breaks are spaces: its pattern ends at the first line.`,
+    }),
+    stepCheck({
       code: 'B20.special',
       title: 'Special tokens inside completions are in the texts that rewards get',
       stage: 'reward',

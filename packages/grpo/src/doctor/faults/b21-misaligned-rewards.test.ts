@@ -225,3 +225,15 @@ it('B21.orders adds up steps that show too little by themselves', () => {
     ),
   ).toMatchObject({ verdict: 'pass' });
 });
+
+testStepCheck('B21.names', [
+  {
+    name: 'one name for two',
+    plant({ rewards }) {
+      rewards!.names = ['reward', 'reward'];
+    },
+    verdict: 'warn',
+    measured: { name: 'reward' },
+  },
+  { name: 'names of their own', plant: () => {}, verdict: 'pass' },
+]);

@@ -78,6 +78,30 @@ export const b21: Fault = {
         say`The reward of ${m.wrong} of ${m.completions} completions is not the weighted sum of its parts.`,
     }),
     stepCheck({
+      code: 'B21.names',
+      title: 'Each reward has a name of its own',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 7,
+      threshold: 'no name is there twice',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'TRL logs a reward under the name of its function: two of one name are one curve, the values of both in turn.',
+      remedy:
+        'Give each function a `__name__` of its own; wrappers and partials take that of what they wrap.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The names of the functions, printed.',
+      proofs: ['TRL run'],
+      needs: ['rewardNames'],
+      test({ rewardNames }) {
+        const twice = rewardNames.find((name, k) => rewardNames.indexOf(name) < k);
+        const measured = { rewards: rewardNames.length, name: twice ?? '' };
+        return twice === undefined ? pass(measured) : warn(measured);
+      },
+      says: (m) =>
+        say`Two rewards have the name ${JSON.stringify(m.name)}: their curves are mixed in one, and no log tells what each of them gives.`,
+    }),
+    stepCheck({
       code: 'B21.alike',
       title: 'Equal completions of a prompt earn the same',
       stage: 'reward',

@@ -148,3 +148,31 @@ describe('B26.near', () => {
     ).not.toMatchObject({ severity: 'warn' });
   });
 });
+
+/** Groups whose first half gives the answer 5, and whose others count on; `paid` says who earns. */
+const counted = (paid: (group: number, isRight: boolean) => boolean) => (record: StepRecord) => {
+  const { completions, rewards, prompts } = record;
+  prompts!.answers = Array.from(prompts!.lengths!, (_, p) => (p === 0 ? 'five' : '5'));
+  for (const [b, p] of completions!.prompt!.entries()) {
+    const isRight = b % 2 === 0;
+    completions!.texts![b] = `It is ${isRight ? 5 : 6 + b}`;
+    rewards!.values![b] = Number(paid(p, isRight));
+  }
+};
+
+describe('B26.agree', () => {
+  const judged = (paid: Parameters<typeof counted>[0]) =>
+    judgeRun('B26.agree', recordsOf([1, 2], counted(paid)));
+
+  it('warns where rows pay every answer', () => {
+    expect(judged((group, isRight) => group === 0 || isRight)).toMatchObject({
+      severity: 'warn',
+      measured: { groups: 2, answer: 'five' },
+    });
+  });
+
+  it('passes a grader of the answer, and one that pays several answers everywhere', () => {
+    expect(judged((_, isRight) => isRight)).toMatchObject({ verdict: 'pass' });
+    expect(judged((group, isRight) => group === 0 || !isRight)).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -4,10 +4,11 @@ import { CANARY } from '../../trace/index.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { functionOf, rewardNames } from '../log-view.js';
 import { logChoose } from '../measures/answer-order.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
-import { endsIn, goldIn, lastNumbers } from '../measures/right-answers.js';
+import { endsIn, givenIn, goldIn, lastNumbers } from '../measures/right-answers.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
@@ -17,6 +18,8 @@ const KNOWN = 0.8;
 const ENOUGH_HOLES = 5;
 /** Wrong numbers that are paid, and natural logarithm of the ways to choose as many of all wrong ones: no accident. */
 const [ENOUGH_NEAR, NO_ACCIDENT] = [3, Math.log(2000)];
+/** Groups of which all earn the most with different answers, and groups that show that the reward asks for one. */
+const [ENOUGH_PAID, ENOUGH_TOLD] = [2, 3];
 
 export const b26: Fault = {
   code: 'B26',
@@ -175,6 +178,73 @@ export const b26: Fault = {
       },
       says: (m) =>
         say`The reward ${m.reward} pays ${m.paid} wrong numbers like right ones, those that lie nearest: ${m.answers}. It takes what lies near the answer for the answer.`,
+    }),
+    runCheck({
+      code: 'B26.agree',
+      title: 'Completions of a prompt that are paid for their answer give the same one',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 5,
+      threshold: `over all records, for a reward that in ${ENOUGH_TOLD} groups or more pays some completions, all with the same last number, and others not: fewer than ${ENOUGH_PAID} groups of which all are paid though they end in different numbers`,
+      sources: ['huggingface/open-r1#239'],
+      why: 'A grader that cannot read the reference answer of a row may pay everyone, as one that returns 1 where its parser fails.',
+      remedy:
+        'Grade a wrong answer against the reference of these rows: what the grader cannot read has to be skipped, not paid.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30'],
+      settles: 'The parsed reference answer of such a row, printed.',
+      proofs: ['TRL run'],
+      needs: ['texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ texts, promptOf, rewardNames, rewardValues }, { prompts }) {
+        const groups = groupsOf(promptOf).filter((group) => group.length > 1);
+        return rewardNames.map((reward, k) => {
+          const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
+          const most = Math.max(...values);
+          const seenGroups = groups.map((group) => {
+            const paid = group.filter((b) => values[b] === most);
+            const given = new Set(paid.map((b) => givenIn(texts[b]!) ?? texts[b]!.trim()));
+            const answer = prompts?.answers?.[promptOf[group[0]!]!] ?? '';
+            return { all: paid.length === group.length, paid: paid.length, given: [...given], answer };
+          });
+          return { reward, groups: seenGroups, isVaried: most > Math.min(...values) };
+        });
+      },
+      test(seen): Outcome<{ reward: string; groups: number; given: string; answer: string }> {
+        const all = seen.flatMap(({ step, value }) =>
+          value.filter(({ isVaried }) => isVaried).map((one) => ({ step, ...one })),
+        );
+        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
+          const own = all
+            .filter((one) => one.reward === reward)
+            .flatMap(({ step, groups }) => groups.map((group) => ({ step, ...group })));
+          const told = own.filter(({ all: isAll, paid }) => !isAll && paid > 0);
+          const free = own.filter(({ all: isAll, given }) => isAll && given.length > 1);
+          const isOne = told.every(({ given }) => given.length === 1);
+          const isFound = told.length >= ENOUGH_TOLD && isOne && free.length >= ENOUGH_PAID;
+          return isFound ? [{ reward, free }] : [];
+        });
+        const [first] = found;
+        const [free] = first?.free ?? [];
+        const measured = {
+          reward: first?.reward ?? '',
+          groups: first?.free.length ?? 0,
+          given: free?.given.slice(0, 4).join(', ') ?? '',
+          answer: goldIn(free?.answer ?? ''),
+        };
+        if (!first) return pass(measured);
+        return warn(
+          measured,
+          first.free.map(
+            ({ step, given, answer }): Evidence => ({
+              step,
+              text: `${given.join(', ')} (the answer is ${goldIn(answer)})`,
+            }),
+          ),
+        );
+      },
+      says: (m) =>
+        say`In ${m.groups} groups the reward ${m.reward} pays every completion, though they give different answers (${m.given}${m.answer && ` for ${JSON.stringify(m.answer)}`}), while elsewhere it pays one answer only: it cannot read what those rows ask for.`,
     }),
     logCheck({
       code: 'B26.log',

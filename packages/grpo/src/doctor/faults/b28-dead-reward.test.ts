@@ -1,4 +1,4 @@
-import { testLogCheck, times } from '../planted.test.helper.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 
 testLogCheck('B28.log', [
   {
@@ -136,4 +136,16 @@ testLogCheck('B28.nothing', [
     verdict: 'not applicable',
   },
   { name: 'in twenty steps', metrics: { reward: times(20, 0) }, verdict: 'not applicable' },
+]);
+
+testStepCheck('B28.head', [
+  {
+    name: 'a language model',
+    plant({ probes }) {
+      probes!.headless = ['llama'];
+    },
+    verdict: 'warn',
+    measured: { names: 'llama' },
+  },
+  { name: 'reward models, or none', plant: () => {}, verdict: 'pass' },
 ]);

@@ -1,5 +1,5 @@
 import { isFlat, mean, withoutNaN } from '../../maths/moments.js';
-import { logCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import { FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, fromTheStart, functionOf, rewardNames } from '../log-view.js';
@@ -23,6 +23,30 @@ export const b28: Fault = {
   name: 'dead reward',
   title: 'A reward can never be earned',
   checks: [
+    stepCheck({
+      code: 'B28.head',
+      title: 'A reward model was trained to give scores',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 2,
+      threshold: 'the checkpoint of no reward model is that of a language model',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Loaded for scores, a language model gets a new head with random weights, and transformers only warns.',
+      remedy:
+        'Name a model that was trained as a reward model, whose config.json says ForSequenceClassification.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      settles: 'The scores of a good and a bad answer, from two loads of the model: a random head differs.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { headless } }) {
+        if (!headless) return notApplicable('probes.headless');
+        const measured = { models: headless.length, names: headless.join(', ') };
+        return headless.length > 0 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward model ${m.names} is a language model: its head for scores is in no checkpoint and has random weights, so the reward is noise that stays the same.`,
+    }),
     logCheck({
       code: 'B28.log',
       title: 'Every reward with a weight pays at some time',

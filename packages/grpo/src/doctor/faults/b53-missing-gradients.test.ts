@@ -152,3 +152,14 @@ testStepCheck('B53.zero', [
   })),
   { name: 'nearly all on step 1', plant: facts({ zeroGradients: 0.9 }), verdict: 'warn' },
 ]);
+
+testStepCheck('B53.merged', [
+  {
+    name: 'adapters in the weights',
+    plant({ probes }) {
+      probes!.merged = true;
+    },
+    verdict: 'warn',
+  },
+  { name: 'adapters beside them', plant: () => {}, verdict: 'pass' },
+]);

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { testLogCheck, times } from '../planted.test.helper.js';
+import type { StepRecord } from '../../trace/index.js';
+import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { declare } from '../plants.test.helper.js';
 import { registry } from '../registry.js';
 
 const gap = Number.NaN;
@@ -183,4 +185,15 @@ testLogCheck('B54.jump', [
     verdict: 'inform',
   },
   { name: 'of a run that is always there', metrics: { 'kl/old': [0.2, 0.15, 0.2, 0.25] }, verdict: 'pass' },
+]);
+
+const adapters = (rank: number, learningRate: number) => (record: StepRecord) => {
+  declare({ lora: { rank }, optimizer: { learningRate } })(record);
+};
+
+testStepCheck('B54.adapters', [
+  { name: 'a rate for all weights', plant: adapters(8, 1e-6), verdict: 'warn', measured: { rank: 8 } },
+  { name: 'a rate for adapters', plant: adapters(8, 1e-5), verdict: 'pass' },
+  { name: 'a rate of 0, which others judge', plant: adapters(8, 0), verdict: 'pass' },
+  { name: 'all weights', plant: adapters(0, 1e-6), verdict: 'not applicable' },
 ]);

@@ -1,7 +1,7 @@
 import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
-import { logCheck } from '../check.js';
+import { logCheck, stepCheck } from '../check.js';
 import { largeBreak, type Movement, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
@@ -32,12 +32,37 @@ const HUGE = 1e4;
 const [FAR, FAR_TIMES] = [0.1, 10];
 /** Share of clipped tokens that no policy has: at small steps half of the ratios lie within their bounds. */
 const ALL_CLIPPED = 0.99;
+/** Learning rate below which adapters hardly move: the usual default for all weights is 1e-6. */
+const ADAPTER_RATE = 2e-6;
 
 export const b54: Fault = {
   code: 'B54',
   name: 'optimizer settings',
   title: 'The learning rate or clipping is wrong, or training becomes unstable',
   checks: [
+    stepCheck({
+      code: 'B54.adapters',
+      title: 'Adapters have a learning rate of their own',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 5,
+      threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more`,
+      sources: [],
+      why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps.',
+      remedy: 'Begin with 1e-5 to 1e-4 for adapters.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The KL after some tens of steps: about 0 means that the policy has not moved.',
+      proofs: ['TRL run'],
+      needs: ['declared'],
+      test({ declared: { lora, optimizer } }) {
+        const [rank, rate] = [lora?.rank, optimizer?.learningRate];
+        if (!rank || rate === undefined) return notApplicable('declared.lora and a learning rate');
+        return (rate > 0 && rate < ADAPTER_RATE ? warn : pass)({ rank, rate });
+      },
+      says: ({ rank, rate }) =>
+        say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
+    }),
     logCheck({
       code: 'B54.rate',
       title: 'The learning rate is above 0, and its warm-up ends',

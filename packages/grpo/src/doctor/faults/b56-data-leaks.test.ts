@@ -111,3 +111,35 @@ testStepCheck('B56.skipped', [
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);
+
+describe('B56.again', () => {
+  /** Records of these epochs, of which the last has the prompts of the first. */
+  const judged = (epochs: readonly number[], changes: (record: StepRecord) => void = () => {}) => {
+    const records = recordsOf(
+      epochs.map((_, i) => i + 1),
+      (record, step) => {
+        record.probes!.epoch = epochs[step - 1]!;
+      },
+    );
+    records.at(-1)!.prompts = structuredClone(records[0]!.prompts!);
+    for (const record of records) changes(record);
+    return judgeRun('B56.again', records);
+  };
+
+  it('warns of a batch that comes again in its epoch', () => {
+    expect(judged([0.1, 0.2, 0.3])).toMatchObject({
+      severity: 'warn',
+      measured: { first: 1, again: 3 },
+      evidence: [{ step: 3 }],
+    });
+  });
+
+  it('passes the next epoch, and data of one batch', () => {
+    expect(judged([0.5, 1, 1.5])).toMatchObject({ verdict: 'pass' });
+    const { prompts } = recordsOf([1], () => {})[0]!;
+    const same = judged([0.1, 0.2, 0.3], (record) => {
+      record.prompts = prompts!;
+    });
+    expect(same).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -8,6 +8,8 @@ import { percent, say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
 const FEW = 3;
+/** Different prompts that no two batches of one epoch share by chance, and share of an epoch that surely is one. */
+const [SEVERAL, ONE_EPOCH] = [3, 0.9];
 
 /** Share of held-out prompts in the training data that is more than an accident. */
 const LEAKED = 0.1;
@@ -135,6 +137,52 @@ export const b56: Fault = {
       },
       says: ({ skipped }) =>
         say`${skipped} rows were fetched in this step that no completion was sampled for: part of the data is never trained on, and epochs count too fast.`,
+    }),
+    runCheck({
+      code: 'B56.again',
+      title: 'An epoch has each batch once',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 8,
+      threshold: `no two records of one epoch have the same ${SEVERAL} or more prompts in the same order, where others have different ones`,
+      sources: [],
+      why: 'Seen in a run that was resumed with ignore_data_skip=True: it began with the first rows of the epoch once more.',
+      remedy:
+        'Resume with the place in the data: without ignore_data_skip, with the same seed and the same data. Rows that were trained on again count twice.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The prompts of both steps, side by side.',
+      proofs: ['TRL run'],
+      needs: ['promptIds', 'probes'],
+      see({ promptIds, probes: { epoch } }) {
+        if (epoch === undefined) return 'probes.epoch';
+        const keys = keysOf(promptIds);
+        return { key: keys.join(' '), prompts: new Set(keys).size, epoch };
+      },
+      test(seen) {
+        const isVaried = new Set(seen.map(({ value }) => value.key)).size > 1;
+        const pairs = seen.flatMap((later, i) =>
+          seen
+            .slice(0, i)
+            .filter(
+              ({ value, step }) =>
+                step !== later.step &&
+                value.key === later.value.key &&
+                value.prompts >= SEVERAL &&
+                Math.abs(value.epoch - later.value.epoch) < ONE_EPOCH,
+            )
+            .map(({ step }) => ({ first: step, again: later.step })),
+        );
+        const measured = { records: seen.length, first: 0, again: 0, ...pairs[0] };
+        return pairs.length > 0 && isVaried
+          ? warn(
+              measured,
+              pairs.map(({ again }) => ({ step: again })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Step ${m.again} has the prompts of step ${m.first} in the same order, in one epoch: the data was begun again, as after a resume that does not skip what was trained on.`,
     }),
     runCheck({
       code: 'B56.repeated',

@@ -110,7 +110,20 @@ const apart = (training: (i: number) => number, evaluation: (i: number) => numbe
   'eval_rewards/answer/mean': times(30, (i) => (i % 5 ? undefined : evaluation(i))),
 });
 
+const twoEvaluations = (evaluated: number) => ({
+  reward: times(12, () => 0.5),
+  'rewards/right/mean': times(12, (i) => 0.5 + 0.01 * (i % 3)),
+  'eval_rewards/right/mean': times(12, (i) => (i % 4 === 3 ? evaluated : undefined)),
+});
+
 testLogCheck('B58.apart', [
+  {
+    name: 'three evaluations of nothing',
+    metrics: twoEvaluations(0.01),
+    verdict: 'warn',
+    measured: { isFromStart: true },
+  },
+  { name: 'three that are lower', metrics: twoEvaluations(0.15), verdict: 'pass' },
   {
     name: 'evaluation a little below training',
     metrics: apart(

@@ -10,6 +10,8 @@ import { percent, say } from '../sentence.js';
 
 /** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
 const [LEAST_SHARE, EARNED] = [0.4, 0.1];
+/** The same of two or three evaluations. */
+const SHARE_OF_FEW = 0.1;
 
 /** Share of its best that an evaluation lost for good. */
 const LOST = 1 / 3;
@@ -96,7 +98,7 @@ export const b58: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 3,
-      threshold: `for each function of training and evaluation, the mean of the last third of at least 4 evaluations is ${LEAST_SHARE} × that of training or more, if that is above ${EARNED}`,
+      threshold: `for each function of training and evaluation, the mean of the last third of at least 4 evaluations is ${LEAST_SHARE} × that of training or more, if that is above ${EARNED}; of two or three, none is below ${SHARE_OF_FEW} × the training before and after`,
       sources: [],
       why: 'Seen in loops whose answers were shuffled in evaluation, whose training reward took any text that holds the answer, and that trained on one batch.',
       remedy:
@@ -111,16 +113,19 @@ export const b58: Fault = {
         const judged = names.flatMap((name) => {
           const training = withoutNaN(log.column(`rewards/${name}/mean`));
           const evaluation = withoutNaN(log.column(`eval_rewards/${name}/mean`));
-          if (evaluation.length < 4) return [];
+          const isFew = evaluation.length < 4;
+          if (evaluation.length < 2) return [];
           const end = (values: readonly number[]) => mean(values.slice(-Math.ceil(values.length / 3)));
+          const least = (isFew ? SHARE_OF_FEW : LEAST_SHARE) * end(training);
+          // A few evaluations tell only what all of them tell.
+          const isApart = (isFew ? largest(evaluation) : end(evaluation)) < least;
           const isFromStart = evaluation[0]! < LEAST_SHARE * mean(training.slice(0, 3));
-          return [{ name, training: end(training), evaluation: end(evaluation), isFromStart }];
+          return [{ name, training: end(training), evaluation: end(evaluation), isFromStart, isApart }];
         });
         const [worst] = judged.sort((a, b) => a.evaluation / a.training - b.evaluation / b.training);
-        if (!worst) return notApplicable('a reward function of training and of 4 evaluations');
-        return worst.training > EARNED && worst.evaluation < LEAST_SHARE * worst.training
-          ? warn(worst)
-          : pass(worst);
+        if (!worst) return notApplicable('a reward function of training and of 2 evaluations');
+        const { isApart, ...measured } = worst;
+        return worst.training > EARNED && isApart ? warn(measured) : pass(measured);
       },
       says: (m) =>
         m.isFromStart

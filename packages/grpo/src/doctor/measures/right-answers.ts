@@ -24,6 +24,12 @@ export const contains = (text: string, answer: string): boolean =>
     ? numbersIn(text).some((number) => plain(number) === plain(answer))
     : answer !== '' && text.includes(answer);
 
+/** The last number of a text, as it is compared; undefined where it has none. */
+export const givenIn = (text: string): string | undefined => {
+  const last = numbersIn(text).at(-1);
+  return last === undefined ? undefined : plain(last);
+};
+
 /** The last number of a text, and of an answer that is one; undefined where either is another thing, such as a part of a fraction. */
 export function lastNumbers(text: string, answer: string): [given: number, gold: number] | undefined {
   const end = text.match(/(?<![\d.,/^*%\\])(-?\d[\d,]*(?:\.\d+)?)(?![\d/^*%])[^\d]*$/)?.[1];
