@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.js';
 import { Batch, type Exchange } from '../step/batch.js';
+import { batchOf } from './batch.test.helper.js';
 import { compareExchange } from './exchange.js';
 
 const { config } = resolveConfig({
@@ -8,27 +9,6 @@ const { config } = resolveConfig({
   env: {},
   settings: ['task.name=arithmetic'],
 });
-
-/** Three groups of two completions with these rewards. */
-function batchOf(rewards: readonly number[]): Batch {
-  const completion = { ids: [1], text: 'a', finishReason: 'stop' as const };
-  return new Batch({
-    problems: [0, 1, 2].map((row) => ({ prompt: 'q', row })),
-    prompts: [0, 1, 2].map(() => ({ text: 'q', ids: [1], spans: [] })),
-    completions_B: rewards.map(() => ({
-      ...completion,
-      logprobs: new Float32Array(1),
-      sampledLogprobs: new Float32Array(1),
-    })),
-    rewardTable: {
-      names: ['right'],
-      weights: [1],
-      columns: [Float64Array.from(rewards)],
-      unscored: new Uint8Array(rewards.length),
-      failures: [],
-    },
-  });
-}
 
 /** What is apart where the own groups at some places were replaced by those of another batch. */
 function apart(own: Batch, other: Batch, places: readonly number[], flat: readonly number[]): string[] {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LabRun, labRun } from '../lab/lab-run.js';
+import { rolloutMetrics } from '../observe/metrics.js';
+import { batchOf } from './batch.test.helper.js';
 import { compareRow } from './row.js';
 
 /** The record and the row of each step of a run. */
@@ -21,7 +23,7 @@ describe("a step's row", () => {
     [['kl.beta=0.3', 'kl.place=reward', 'kl.estimator=k1', FAST]],
   ])('is that of its record: %s', async (settings) => {
     for (const { record, row } of await stepsOf({ settings, steps: 3 })) {
-      const [found] = compareRow(row, record, false);
+      const [found] = compareRow(row, record);
       expect(found).toMatchObject({ handOver: 'metrics', quantity: "number in the step's row" });
       expect(found!.deviation).toBeLessThanOrEqual(found!.bound);
       expect(found!.compared).toBeGreaterThan(12);
@@ -34,6 +36,7 @@ describe("a step's row", () => {
       ...[
         'reward',
         'reward_std',
+        'frac_reward_zero_std',
         'rewards/right/mean',
         'loss',
         'grad_norm',
@@ -46,17 +49,23 @@ describe("a step's row", () => {
     ];
     expect(row['clip_ratio/region_mean']).toBeGreaterThan(0);
     for (const name of names) {
-      expect(compareRow({ ...row, [name]: row[name]! + 0.01 }, record, false)).toMatchObject([
-        { tensor: name },
-      ]);
+      expect(compareRow({ ...row, [name]: row[name]! + 0.01 }, record)).toMatchObject([{ tensor: name }]);
       const { [name]: _, ...others } = row;
-      expect(compareRow(others, record, false)).toMatchObject([{ tensor: name, deviation: Number.NaN }]);
+      expect(compareRow(others, record)).toMatchObject([{ tensor: name, deviation: Number.NaN }]);
     }
   });
 
-  it('is of other completions than the record where groups gave way to others', async () => {
+  it('is of the own problems where groups gave way to others', async () => {
     const { record, row } = (await stepsOf({ steps: 1 }))[0]!;
-    const [own] = compareRow({ ...row, reward: 9 }, record, true);
-    expect(own!.deviation).toBeLessThanOrEqual(own!.bound);
+    const own = batchOf([0, 1, 2, 2, 3, 3]);
+    const batch = batchOf([9, 9, 9, 9, 9, 9]);
+    batch.exchange = { own, sampled: 3, tokens: 6, refilled: 0, replayed: new Map(), flat: [] };
+    const told = { ...row, ...rolloutMetrics(batch) };
+    const [found] = compareRow(told, record, own);
+    expect(found!.deviation).toBeLessThanOrEqual(found!.bound);
+    for (const name of ['reward', 'frac_reward_zero_std', 'completions/mean_length'])
+      expect(compareRow({ ...told, [name]: told[name]! + 0.01 }, record, own)).toMatchObject([
+        { tensor: name },
+      ]);
   });
 });

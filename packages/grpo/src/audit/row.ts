@@ -1,10 +1,14 @@
+import { groupsOf } from '../doctor/groups.js';
 import { gradesOf, PENALTY } from '../doctor/measures/grades.js';
 import { largest, mean, smallest, sum } from '../maths/moments.js';
+import type { Batch } from '../step/batch.js';
 import { type Comparison, offsetsOf, type StepRecord, type UpdateRecord } from '../trace/index.js';
 import { worstOf } from './worst.js';
 
 /** Relative: sums of the same numbers in another order. */
 const ROUNDING = 1e-6;
+/** Relative: rewards that differ by less are sums of the same parts. */
+const EQUAL = 1e-9;
 
 /** Metrics by their names, as a row of `metrics.jsonl` has them. */
 type Row = Readonly<Record<string, number>>;
@@ -12,10 +16,12 @@ type Row = Readonly<Record<string, number>>;
 /**
  * Holds the metrics of a step to what its record gives: those of its completions, its rewards, its updates and its loss.
  *
- * @param isExchanged - groups gave way to others: the row tells of the step's own problems, the record of those learnt from
+ * @param own - the step's own problems, where some of their groups gave way to others: the row tells of these, the record
+ *   of those that were learnt from
  */
-export function compareRow(row: Row, record: StepRecord, isExchanged: boolean): Comparison[] {
-  const plain = { ...(isExchanged ? {} : ofRollout(record)), ...ofUpdates(record), ...ofLoss(record) };
+export function compareRow(row: Row, record: StepRecord, own?: Batch): Comparison[] {
+  const rollout = own ? rolloutOf(own) : recordedRollout(record);
+  const plain = { ...(rollout && ofRollout(rollout)), ...ofUpdates(record), ...ofLoss(record) };
   const pairs = Object.entries(plain).map(([tensor, value]) => {
     const found = row[tensor] ?? Number.NaN;
     const isNone = Number.isNaN(value) && Number.isNaN(found);
@@ -30,25 +36,69 @@ export function compareRow(row: Row, record: StepRecord, isExchanged: boolean): 
   return worstOf('metrics', "number in the step's row", pairs);
 }
 
-function ofRollout(record: StepRecord): Row {
-  const { completions, rewards } = record;
-  if (!completions?.lengths || !completions.finish || !rewards?.totals) return {};
-  const lengths = [...completions.lengths];
-  const ended = lengths.filter((_, b) => completions.finish![b] === 'stop');
+/** Completions of a step, one value for each. */
+interface Rollout {
+  lengths: readonly number[];
+  finish: readonly string[];
+  prompts: ArrayLike<number>;
+  /** Rewards without the KL. */
+  graded: Float64Array;
+  /** Values by reward. */
+  columns: Readonly<Record<string, ArrayLike<number>>>;
+  /** Mean of the KL that was taken from the rewards. */
+  penalty?: number;
+  /** Whether a group counts as equal by its rewards in sum. */
+  sums: boolean;
+}
+
+function rolloutOf({ completions_B, rewards_B, rewardTable: { names, columns }, groupSize }: Batch): Rollout {
+  return {
+    lengths: completions_B.map(({ ids }) => ids.length),
+    finish: completions_B.map(({ finishReason }) => finishReason),
+    prompts: completions_B.map((_, b) => Math.floor(b / groupSize)),
+    graded: rewards_B,
+    columns: Object.fromEntries(names.map((name, k) => [name, columns[k]!])),
+    sums: true,
+  };
+}
+
+function recordedRollout(record: StepRecord): Rollout | undefined {
+  const { completions, rewards, declared } = record;
+  const { lengths, finish, prompt } = completions ?? {};
+  if (!lengths || !finish || !prompt || !rewards?.totals) return undefined;
   const { names = [], values, totals } = rewards;
   const columnOf = (k: number) => values!.slice(k * lengths.length, (k + 1) * lengths.length);
-  const own = names.flatMap((name, k) => (name === PENALTY ? [] : [{ name, k }]));
+  const own = names.flatMap((name, k) => (name === PENALTY ? [] : [[name, columnOf(k)] as const]));
   const graded = gradesOf(record);
+  const isPenalized = own.length < names.length;
+  return {
+    lengths: [...lengths],
+    finish,
+    prompts: prompt,
+    graded,
+    columns: Object.fromEntries(own),
+    ...(isPenalized && { penalty: mean(graded.map((grade, b) => grade - totals[b]!)) }),
+    sums: !isPenalized && (own.length === 1 || declared?.advantage?.combine !== 'normalize_then_sum'),
+  };
+}
+
+function ofRollout({ lengths, finish, prompts, graded, columns, penalty, sums }: Rollout): Row {
+  const ended = lengths.filter((_, b) => finish[b] === 'stop');
+  const groups = groupsOf(prompts).map((group) => known(group.map((b) => graded[b]!)));
+  const equal = groups.filter((own) => largest(own) - smallest(own) <= EQUAL * Math.abs(largest(own)));
   return {
     reward: meanOf(graded),
     reward_std: deviationOf(graded),
+    ...(sums && { frac_reward_zero_std: equal.length / groups.length }),
     'completions/mean_length': mean(lengths),
     'completions/min_length': smallest(lengths),
     'completions/max_length': largest(lengths),
     'completions/clipped_ratio': (lengths.length - ended.length) / lengths.length,
     'completions/mean_terminated_length': ended.length > 0 ? mean(ended) : 0,
-    ...Object.fromEntries(own.map(({ name, k }) => [`rewards/${name}/mean`, meanOf(columnOf(k))])),
-    ...(own.length < names.length && { kl_penalty: mean(graded.map((grade, b) => grade - totals[b]!)) }),
+    ...Object.fromEntries(
+      Object.entries(columns).map(([name, own]) => [`rewards/${name}/mean`, meanOf(own)]),
+    ),
+    ...(penalty !== undefined && { kl_penalty: penalty }),
   };
 }
 

@@ -56,6 +56,7 @@ const WITHOUT_SOURCE = [
   'B58.log',
   'B58.lost',
   'B58.still',
+  'B59.rows',
   'B60.memory',
   'B60.memory-log',
   'B60.stage',

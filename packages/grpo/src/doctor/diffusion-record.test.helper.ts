@@ -129,5 +129,6 @@ export const rightRecords = (seed = 1): StepRecord[] => [
   richRecord({ seed, bonus: true }),
   richRecord({ seed, temperature: 0.7 }),
   richRecord({ seed, kept: true }),
+  { ...richRecord({ seed }), rows: richRecord({ seed }) },
   ...ESTIMATORS.map((estimator) => diffusionRecord(estimator, { seed })),
 ];

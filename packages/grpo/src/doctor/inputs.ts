@@ -134,6 +134,8 @@ export const inputs = {
   probes: input('probes', (r) => r.probes),
   audit: input('audit', (r) => r.audit),
   stages: input('stages', (r) => r.stages),
+  /** The same completions as rows of another file. */
+  rows: input('rows', (r) => r.rows),
 };
 
 export type InputName = keyof typeof inputs;

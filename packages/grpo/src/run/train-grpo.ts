@@ -127,7 +127,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
 
 /** The record of an audited step, with what its metrics are compared with. */
 function withRow(record: StepRecord, metrics: MetricsRow, { exchange }: Batch): StepRecord {
-  const comparisons = compareRow(metrics, record, exchange !== undefined);
+  const comparisons = compareRow(metrics, record, exchange?.own);
   return withAudit(record, { audit: auditRecordOf([{ comparisons }]) });
 }
 

@@ -223,5 +223,8 @@ export const stepRecordSchema = z.object({
 });
 
 /** One step, read: numbers as typed arrays. */
-export type StepRecord = z.output<typeof stepRecordSchema>;
+export interface StepRecord extends z.output<typeof stepRecordSchema> {
+  /** The same completions as rows of another file tell them, where the run has both. */
+  rows?: StepRecord;
+}
 export type UpdateRecord = z.output<typeof updateSchema>;

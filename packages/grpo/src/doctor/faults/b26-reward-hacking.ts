@@ -120,7 +120,7 @@ export const b26: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 5,
-      threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: no ${ENOUGH_NEAR} others are paid as much whose last number lies nearer to the answer than that of every wrong one that is not, by chance in less than one of 2,000 ways`,
+      threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: no ${ENOUGH_NEAR} others are paid as much at most half of the wrong ones, whose last number lies nearer to the answer than that of every wrong one that is not, by chance in less than one of 2,000 ways`,
       sources: [],
       why: 'Seen in a grader that took answers within 1 %: 136 for 137. A policy need not compute to the last digit then.',
       remedy: 'Compare whole numbers exactly, and give a tolerance to what was measured or rounded only.',
@@ -164,6 +164,8 @@ export const b26: Fault = {
           const isFound =
             right.every((one) => one.paid) &&
             paid.length >= ENOUGH_NEAR &&
+            // A tolerance pays few of the wrong ones; a form is paid wherever it is kept.
+            paid.length <= unpaid.length &&
             logChoose(wrong.length, paid.length) > NO_ACCIDENT &&
             isNearer;
           return isFound ? [{ reward, paid }] : [];

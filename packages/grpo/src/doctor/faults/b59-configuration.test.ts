@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck } from '../planted.test.helper.js';
 import { declare } from '../plants.test.helper.js';
 
@@ -94,4 +95,62 @@ testStepCheck('B59.changed', [
     measured: { name: 'temperature', to: '0.9' },
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
+]);
+
+/** Rows that say the same, but for a change. */
+const rowsWith = (change: (rows: StepRecord) => void) => (record: StepRecord) => {
+  record.rows = structuredClone(record);
+  change(record.rows);
+};
+
+testStepCheck('B59.rows', [
+  { name: 'the same', plant: rowsWith(() => {}), verdict: 'pass' },
+  {
+    name: 'rows without what the record has',
+    plant: rowsWith((rows) => {
+      delete rows.advantages;
+    }),
+    verdict: 'pass',
+  },
+  {
+    name: 'the advantage of the neighbour',
+    plant: rowsWith(({ advantages }) => {
+      advantages!.set([advantages![9]!, advantages![8]!], 8);
+    }),
+    verdict: 'fail',
+    measured: { quantity: 'advantage', others: 0 },
+    evidence: { completion: 8 },
+  },
+  {
+    name: 'another end',
+    plant: rowsWith(({ completions }) => {
+      completions!.finish![3] = 'tool';
+    }),
+    verdict: 'fail',
+    measured: { quantity: 'reason of the end', row: '"tool"' },
+  },
+  {
+    name: 'another text',
+    plant: rowsWith(({ completions }) => {
+      completions!.texts![0] = 'other';
+    }),
+    verdict: 'fail',
+    measured: { quantity: 'text' },
+  },
+  {
+    name: 'a prompt of another group',
+    plant: rowsWith(({ prompts }) => {
+      prompts!.texts!.reverse();
+    }),
+    verdict: 'fail',
+    measured: { quantity: 'prompt' },
+  },
+  {
+    name: 'a completion that is missing',
+    plant: rowsWith(({ completions }) => {
+      completions!.prompt = completions!.prompt!.slice(1);
+    }),
+    verdict: 'fail',
+    measured: { quantity: 'number of completions' },
+  },
 ]);

@@ -1,6 +1,7 @@
 import { withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { differencesOf } from '../measures/row-differences.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -158,6 +159,37 @@ export const b59: Fault = {
           : pass({ odd: '', value: 0, other: 0 });
       },
       says: ({ odd, value, other }) => ODD[odd]!(value, other),
+    }),
+    stepCheck({
+      code: 'B59.rows',
+      title: 'Rows of completions.jsonl say what the step record says',
+      stage: 'configuration',
+      kind: 'identity',
+      level: 6,
+      rank: 11,
+      threshold:
+        'the same number of completions, texts, prompts, ends, lengths, rewards and advantages (to 1e-9), completion by completion, as far as both have them',
+      sources: [],
+      why: 'People and tools read the rows: what was trained may be right while they show another completion’s numbers.',
+      remedy:
+        'Trust the step record, which the audit held to a second computation, and look at the code that writes the rows.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      // Steps without a record of their own are judged by these rows.
+      induces: ['B21', 'B31', 'B32', 'B33', 'B34', 'B10', 'B56'],
+      proofs: ['native'],
+      needs: ['rows'],
+      test({ rows }, record) {
+        const [first, ...others] = differencesOf(record, rows);
+        const measured = { quantity: '', row: '', record: '', ...first, others: others.length };
+        return first
+          ? fail(
+              measured,
+              [first, ...others].map(({ quantity, completion }) => ({ text: quantity, completion })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The ${m.quantity} of a row in completions.jsonl is ${m.row}; the record of its step has ${m.record}.${m.others > 0 ? say` So it is with ${m.others} other ${m.others === 1 ? 'quantity' : 'quantities'}.` : ''}`,
     }),
     stepCheck({
       code: 'B59.changed',

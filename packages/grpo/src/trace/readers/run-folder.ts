@@ -208,8 +208,9 @@ function* inOrder(full: Iterable<StepRecord>, partial: Iterable<StepRecord>): Ge
   let second = seconds.next();
   for (const first of full) {
     for (; !second.done && second.value.step < first.step; second = seconds.next()) yield second.value;
+    const rows = !second.done && second.value.step === first.step ? second.value : undefined;
     while (!second.done && second.value.step === first.step) second = seconds.next();
-    yield first;
+    yield rows ? { ...first, rows } : first;
   }
   for (; !second.done; second = seconds.next()) yield second.value;
 }

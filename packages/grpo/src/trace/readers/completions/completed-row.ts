@@ -93,6 +93,7 @@ export function completedRow(
       policyLogprobs: numbers(get('policyLogprobs')),
       total: numberOf(get('total')),
       advantage: advantageOf(get('advantage')),
+      length: isOurs(row) ? numberOf(row.length) : undefined,
       finish: finishOf(get('finish'), get('truncated')),
       group: groupOf(row, get('group')),
       answer: textOf(get('answer')),
@@ -166,6 +167,9 @@ function finishOf(reason: unknown, truncated: unknown): string | undefined {
 
 function groupOf(row: Record<string, unknown>, group: unknown): string | undefined {
   // Our own rows number the prompts of a step.
-  const own = typeof row.prompt === 'number' && typeof row.prompt_text === 'string' ? row.prompt : group;
+  const own = isOurs(row) ? row.prompt : group;
   return typeof own === 'string' || typeof own === 'number' ? String(own) : undefined;
 }
+
+const isOurs = (row: Record<string, unknown>): boolean =>
+  typeof row.prompt === 'number' && typeof row.prompt_text === 'string';

@@ -20,6 +20,8 @@ export interface CompletedRow {
   total?: number;
   advantage?: number;
   finish?: string;
+  /** Tokens of the completion. */
+  length?: number;
   answer?: string;
   provider?: string;
   reply?: string;
@@ -121,11 +123,13 @@ function completionsOf(
   const finish = allOf(rows, 'finish');
   const ids = allOf(rows, 'ids');
   const logprobs = ids && perToken(rows, 'samplerLogprobs');
+  const lengths = ids ? lengthsOf(ids) : allOf(rows, 'length');
   return {
     ...(groups && { prompt: Int32Array.from(groups) }),
     ...(texts && { texts }),
     ...(finish && { finish }),
-    ...(ids && { ids: Int32Array.from(ids.flat()), lengths: lengthsOf(ids) }),
+    ...(ids && { ids: Int32Array.from(ids.flat()) }),
+    ...(lengths && { lengths: Int32Array.from(lengths) }),
     ...(logprobs && { samplerLogprobs: logprobs }),
   };
 }
