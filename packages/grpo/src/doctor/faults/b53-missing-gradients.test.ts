@@ -159,7 +159,7 @@ testStepCheck('B53.merged', [
     plant({ probes }) {
       probes!.merged = true;
     },
-    verdict: 'warn',
+    verdict: 'fail',
   },
   { name: 'adapters beside them', plant: () => {}, verdict: 'pass' },
 ]);

@@ -14,21 +14,20 @@ export const b53: Fault = {
       code: 'B53.merged',
       title: 'Adapters are not merged while they are trained',
       stage: 'optimizer',
-      kind: 'heuristic',
-      level: 7,
+      kind: 'identity',
+      level: 6,
       rank: 1,
       threshold: 'no adapter is added to the weights at the end of a step',
       sources: [],
       why: 'Seen in a callback that merged the adapters to save the model, and did not take them out again.',
       remedy: 'Call unmerge_adapter() after merge_adapter(), or merge a copy of the model.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B53', 'H06', 'H07', 'B52', 'B43', 'B45'],
-      settles: 'The norm of the gradient in the steps before and after.',
+      induces: ['H06', 'H07', 'B52', 'B43', 'B45'],
       proofs: ['TRL run'],
       needs: ['probes'],
       test({ probes: { merged } }) {
         if (merged === undefined) return notApplicable('probes.merged');
-        return merged ? warn({ merged }) : pass({ merged });
+        return merged ? fail({ merged }) : pass({ merged });
       },
       says: () =>
         'The adapters are merged into the weights: the model computes with their sum, the adapters get no gradient, and nothing is trained from there on.',

@@ -165,7 +165,7 @@ export const b59: Fault = {
       title: 'Rows of completions.jsonl say what the step record says',
       stage: 'configuration',
       kind: 'identity',
-      level: 6,
+      level: 4,
       rank: 11,
       threshold:
         'the same number of completions, texts, prompts, ends, lengths, rewards and advantages (to 1e-9), completion by completion, as far as both have them',
