@@ -34,6 +34,7 @@ export type Kind = 'identity' | 'heuristic';
 
 /** The number of a known fault, `B01` and up, or of a hand-over that the audit holds to the plain path, `H01` and up. */
 export type FaultCode = `${'B' | 'H'}${number}`;
+export type CheckCode = `${FaultCode}.${string}`;
 
 /**
  * Data on which a check was seen to find its fault. `native`: a run of our own trainer with the fault in it. `TRL run`: a
@@ -50,7 +51,7 @@ export interface Consequence {
 
 interface CheckInfo {
   /** Unique: the fault, a dot, and what is looked at: `B07.ids`. */
-  code: `${FaultCode}.${string}`;
+  code: CheckCode;
   /** What must hold, as a statement. */
   title: string;
   stage: Stage;
@@ -68,8 +69,8 @@ interface CheckInfo {
   /** What to do when it does not hold. */
   remedy: string;
   consequence: Consequence;
-  /** Faults that this one brings about: their findings are its consequences. */
-  induces?: readonly FaultCode[];
+  /** Faults that this one brings about, or single checks of one: their findings are its consequences. */
+  induces?: readonly (FaultCode | CheckCode)[];
   /** For a heuristic: what would settle it. */
   settles?: string;
   /** How it was shown to find its fault. Empty where it was not yet: then it warns at most. */

@@ -1,7 +1,7 @@
 /** Runs checks over what a run left, and puts what was found into the order of diagnosis. */
 import { Watch } from '../progress/watch.js';
 import type { Declared, MetricSeries, MetricsEntry, StepRecord } from '../trace/index.js';
-import type { Check, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
+import type { Check, CheckCode, FaultCode, LogCheck, Observation, RunCheck, StepCheck } from './check.js';
 import type { RunCourse } from './course/run-course.js';
 import { type Finding, faultOf, type Severity } from './finding.js';
 import { LogView } from './log-view.js';
@@ -190,7 +190,7 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   const cause = causeOf(first, sorted, induced);
   const consequences = sorted.filter((finding) => finding !== cause);
   const marked = consequences.map((finding): Finding => {
-    const sure = induced.get(cause.code)!.includes(finding.fault);
+    const sure = isInduced(finding, induced.get(cause.code)!);
     const isApart = finding.fault === cause.fault || (!sure && finding.level <= cause.level);
     return isApart || beganBefore(finding, cause)
       ? finding
@@ -198,6 +198,10 @@ function inOrder(findings: Finding[], checks: readonly Check[]): Finding[] {
   });
   return [cause, ...marked];
 }
+
+type Induced = readonly (FaultCode | CheckCode)[];
+
+const isInduced = ({ fault, code }: Finding, by: Induced): boolean => by.includes(fault) || by.includes(code);
 
 /** The step at which a finding of a log began: its first evidence has it. Of others nobody knows. */
 const beginningOf = ({ steps, evidence }: Finding): number | undefined =>
@@ -219,20 +223,16 @@ function beganNoLater(one: Finding, other: Finding): boolean {
  * Finds the cause of a finding, as far back as is known: a warning of an earlier stage explains a failure of a later one, and
  * one of a later stage what began no earlier, since the steps of a run follow one another.
  */
-function causeOf(
-  finding: Finding,
-  all: readonly Finding[],
-  induced: Map<string, readonly FaultCode[]>,
-): Finding {
+function causeOf(finding: Finding, all: readonly Finding[], induced: Map<string, Induced>): Finding {
   const earlier = all
     .filter(({ severity }) => severity !== 'inform' || finding.severity === 'inform')
     .filter(
       (other) =>
         finding.severity === 'inform' || other.level <= finding.level || beganNoLater(other, finding),
     )
-    .filter((other) => other.fault !== finding.fault && induced.get(other.code)!.includes(finding.fault))
+    .filter((other) => other.fault !== finding.fault && isInduced(finding, induced.get(other.code)!))
     // Two findings that cause each other explain nothing.
-    .filter((other) => !induced.get(finding.code)!.includes(other.fault))
+    .filter((other) => !isInduced(other, induced.get(finding.code)!))
     .filter((other) => !beganBefore(finding, other))
     .sort((a, b) => Number(beganBefore(b, a)) - Number(beganBefore(a, b)) || a.level - b.level);
   const [cause] = earlier;

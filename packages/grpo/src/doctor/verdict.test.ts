@@ -35,7 +35,9 @@ describe('a log', () => {
 
   it('names the range of a reward whose noise hides everything', () => {
     const wild = (i: number) => (i % 2 ? 3.5 : 1.2);
-    expect(littleOf(diagnosisOf(10, 1, wild))).toMatch(/between 1\.2 and 3\.5: entries differ too much/);
+    expect(littleOf(diagnosisOf(10, 1, wild))).toMatch(
+      /between 1\.2 and 3\.5: so few entries do not tell a change of this size/,
+    );
     expect(littleOf(diagnosisOf(14, 1, (i) => 0.4 + 0.002 * i + noise(i) / 9))).toMatch(
       / or more would have stood out|by more than its noise/,
     );

@@ -1,6 +1,6 @@
 /** What a diagnosis comes to, as one word. */
 
-import { FEWEST } from './course/movements.js';
+import { FEWEST, movementOf } from './course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -44,9 +44,9 @@ export function littleOf({ course }: Diagnosis): string {
   const values = reward.points.map(({ value }) => value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
-  if (Math.abs(reward.end - reward.start) >= visible)
+  if (movementOf(course, 'reward') || Math.abs(reward.end - reward.start) >= visible)
     return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise; so few steps do not tell whether it stays there.`;
   if (visible > most - least)
-    return say`${few} The reward went from ${reward.start} to ${reward.end}, between ${least} and ${most}: entries differ too much for so few of them.`;
+    return say`${few} The reward went from ${reward.start} to ${reward.end}, between ${least} and ${most}: so few entries do not tell a change of this size from their noise.`;
   return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
 }

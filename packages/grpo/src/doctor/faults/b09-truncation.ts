@@ -64,7 +64,8 @@ export const b09: Fault = {
       remedy:
         'Raise max_new_tokens, ask for shorter answers, or leave truncated completions out of the loss.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      induces: ['B30', 'B20', 'B28', 'B45'],
+      // Weights that are no numbers truncate every completion, and not the other way round.
+      induces: ['B30', 'B20', 'B28', 'B45.zero-log'],
       settles: 'Compare the rewards of truncated completions with those of complete ones.',
       proofs: [],
       needs: ['completions/clipped_ratio'],

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { column, lines, readText, steps } from './files.test.helper.js';
+import { nameMetrics } from './rows/given-names.js';
 
 describe('lines of names and numbers', () => {
   it('of a script are read whatever signs it likes', async () => {
@@ -1129,6 +1130,55 @@ describe('the table of W&B’s page', () => {
     expect(column(first!, 'reward')).toEqual([0.5, 0.6, 0.7]);
     expect(steps(second!)).toEqual([1, 3]);
   });
+});
+
+describe('tables without a step', () => {
+  it('count by a first column that has another name', async () => {
+    const text = '| N | raw_reward | truncated |\n|---|---|---|\n| 0 | 0.05 | 0 |\n| 1 | 0.04 | 0.5 |\n';
+    const reading = await readText('a.md', text);
+    expect(steps(reading)).toEqual([0, 1]);
+    expect(column(reading, 'reward')).toEqual([0.05, 0.04]);
+  });
+
+  it('count by the last step of a phase, of a metric in code marks', async () => {
+    const text = [
+      '| Phase | Typical `gen_kl_error` | Range |',
+      '|---|---|---|',
+      '| Steps 1–20 (early) | ~0.45 | 0.32 – 0.64 |',
+      '| Steps 21–40 (mid) | ~0.30 | 0.16 – 1.75 |',
+    ].join('\n');
+    const reading = await readText('a.md', text);
+    expect(steps(reading)).toEqual([20, 40]);
+    expect(column(reading, 'sampling/kl')).toEqual([0.45, 0.3]);
+  });
+
+  it('are none of training where rows are named', async () => {
+    const text = '| Model | reward | KL |\n|---|---|---|\n| base | 0.1 | 0 |\n| tuned | 0.5 | 0.1 |\n';
+    await expect(readText('a.md', text)).rejects.toThrow('none of its 4 lines');
+  });
+
+  it('are read where the user names a column', async () => {
+    nameMetrics(new Map([['reward', 'Bare method']]));
+    onTestFinished(() => nameMetrics(new Map()));
+    const text = '| Part (steps) | Bare method |\n|---|---|\n| 10 | 39 |\n| 20 | 15 |\n';
+    expect(column(await readText('a.md', text), 'reward')).toEqual([39, 15]);
+  });
+});
+
+it('the end of a dict is read whose beginning was left out', async () => {
+  const whole = "{'loss': 0.1, 'reward': 0.5, 'kl': 0.01}";
+  const reading = await readText('a.log', `'reward_std': 0.2, 'reward': 0.25, 'kl': 0.02}\n${whole}\n`);
+  expect(column(reading, 'reward')).toEqual([0.25, 0.5]);
+  expect(column(reading, 'loss')).toEqual([undefined, 0.1]);
+});
+
+it('extremes of the rewards are no functions, and advantages that are all 0 give no signal', async () => {
+  const table = '| step | reward/mean | rewards/max | rewards/min |\n|-|-|-|-|\n| 1 | 0.1 | 2 | 0 |\n';
+  const names = Object.keys((await readText('a.md', table)).series!.entries[0]!.values);
+  expect(names.filter((name) => name.endsWith('/mean') && name !== 'reward/mean')).toEqual([]);
+  const row = { step: 1, 'ppo_actor/advantages/avg': 0, 'ppo_actor/advantages/max': 0, 'ppo_actor/lr': 1 };
+  const reading = await readText('a.jsonl', lines([row, { ...row, step: 2 }]));
+  expect(column(reading, 'advantages/all_zero')).toEqual([1, 1]);
 });
 
 describe('a file of several runs', () => {

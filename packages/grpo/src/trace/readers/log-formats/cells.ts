@@ -24,7 +24,8 @@ const isPlace = (name: string) => isStep(name) || /^epochs?$/i.test(name);
  */
 export function plain(cell: string, name: string): string {
   if (numberOf(cell) !== undefined) return cell;
-  const bare = withoutMarks(cell);
+  const marked = withoutMarks(cell);
+  const bare = isPlace(name) ? marked.replace(/^(?:steps?|iters?|updates?)\s+(?=\d)/i, '') : marked;
   const open = isPlace(name) ? OPEN.exec(bare)?.[1] : undefined;
   // The span before it ends there.
   if (open !== undefined) return String(Number(open) + 1);

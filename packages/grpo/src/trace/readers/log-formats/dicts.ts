@@ -21,6 +21,7 @@ const OPENS = /\{\s*(['"]|$)/;
 /** A value of a dict whose brace may be missing. */
 const PAIR = /['"][\w/.-]+['"]\s*:\s*[-+\d]/;
 const ROW_OPENS = /^\s*\{\s*['"]/;
+const ROW_ENDS = /\}\s*$/;
 /** A row that is cut off before so many values tells nothing. */
 const FEWEST_VALUES = 4;
 /** A dict is over after so many lines, or so much text. */
@@ -95,8 +96,10 @@ export class Dicts implements LogFormat {
   #withoutBrace(line: number, text: string): boolean {
     const at = this.onlyRows ? -1 : text.search(PAIR);
     const before = text.slice(0, Math.max(0, at));
-    if (at < 0 || namedLine(before).head === undefined) return false;
-    const dict = literal(`{${text.slice(at).replace(/,\s*$/, '')}}`);
+    // The end of a dict, whose beginning was left out.
+    const isEnd = ROW_ENDS.test(text);
+    if (at < 0 || (!isEnd && namedLine(before).head === undefined)) return false;
+    const dict = literal(`{${text.slice(at).replace(isEnd ? ROW_ENDS : /,\s*$/, '')}}`);
     if (!isObject(dict)) return false;
     this.#row(dict, line, before);
     return true;

@@ -10,7 +10,7 @@ import { commonName } from '../rows/metric-names.js';
 import { isMetricName, isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import { PrintedDecimals } from '../rows/printed-decimals.js';
 import { type CollectedLog, merged, type RawEntry } from '../rows/run-collector.js';
-import { isOfSeveral, partsOf, plain } from './cells.js';
+import { isOfSeveral, partsOf, plain, withoutRemark } from './cells.js';
 import type { LogFormat } from './log-format.js';
 import { Transposed } from './transposed.js';
 
@@ -283,11 +283,13 @@ function withTruncation(run: CollectedLog): CollectedLog {
 }
 
 /** Words that a header has, found quickly. */
-const COUNTS = /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|区间|段|구간/i;
-const MEASURES = /loss|rew|ret|kl|entropy|score|acc|grad|(?:response|resp|completion|comp)[_ ]?len/i;
-/** Matches the name of a first column that counts spans of steps. */
-const SPAN =
-  /^(?:(?:(?:train|training|global)[ _])?(?:steps?[ _]?)?(?:windows?|ranges?|intervals?|段|区间|구간))$/i;
+const COUNTS =
+  /step|iter|epoch|episode|round|rollout|upd|batch|#|window|range|interval|phase|stage|checkpoint|ckpt|区间|段|구간|(?:^|[|,;\t"])\s*(?:n|no|nr|idx|index)\.?\s*(?:[|,;\t"]|$)/i;
+const MEASURES =
+  /loss|rew|ret|kl|entropy|score|acc|grad|logp|log_prob|trunc|(?:response|resp|completion|comp)[_ ]?len/i;
+/** Matches the name of a first column that counts, or tells spans of steps. */
+const COUNTER =
+  /^(?:(?:(?:train|training|global)[ _])?(?:steps?[ _]?)?(?:windows?|ranges?|intervals?|段|区间|구간)|n|no\.?|nr\.?|idx|index|batch|phase|stage|checkpoint|ckpt)$/i;
 /** The longest line that is searched for a header out of the ordinary. */
 const MOST_OF_HEADER = 2000;
 
@@ -311,7 +313,7 @@ const beforeArrow: Split = (line) => spaces(line.replace(/\s(?:<-|←).*$/, ''))
 
 /** The columns, where the line names a step and metrics, and has no number. */
 function headerOf(text: string): Header | undefined {
-  if (!COUNTS.test(text) || !(MEASURES.test(text) || hasGivenName(text))) return undefined;
+  if (!hasGivenName(text) && !(COUNTS.test(text) && MEASURES.test(text))) return undefined;
   const above = text.length > MOST_OF_HEADER ? undefined : NAMED_ABOVE.exec(text)?.[1];
   const ways = above ? [{ split: beforeArrow, kind: 'table of metrics in columns' }, ...SPLITS] : SPLITS;
   for (const { split, kind } of ways) {
@@ -322,7 +324,9 @@ function headerOf(text: string): Header | undefined {
     const columns = told.some(({ name }) => isStep(name))
       ? told
       : told.map(({ name, run }, i) => {
-          const counts = /^(epoch|rollout)$/i.test(name) || (i === 0 && SPAN.test(name));
+          // A column that the user took for a metric is one over the rows of its table, whatever these are called.
+          const isFirst = i === 0 && (COUNTER.test(withoutRemark(name)) || hasGivenName(text));
+          const counts = /^(epoch|rollout)$/i.test(name) || isFirst;
           return { name: counts ? 'step' : name, run };
         });
     if (columns.some(({ name }) => isStep(name)) && columns.some(({ name }) => isMetricName(name)))
@@ -342,6 +346,7 @@ const isNoName = (name: string) =>
 
 /** W&B's page writes `run - train/reward`, and beside it the extremes of what it drew as one point. */
 function columnOf(text: string): Column {
-  const [, run = '', name = text] = /^(.+) - ([^ ]+)$/.exec(text) ?? [];
+  const bare = text.replaceAll('`', '');
+  const [, run = '', name = bare] = /^(.+) - ([^ ]+)$/.exec(bare) ?? [];
   return { run, name: name.replace(/__(MIN|MAX)$/, ' $1') };
 }

@@ -26,6 +26,15 @@ export function deviationOf(values: Record<string, number>, least: string, most:
   if (values[least] !== undefined && values[least] === values[most]) values.reward_std = 0;
 }
 
+/** Tells whether all advantages of a step are 0, for a log that has their extremes. */
+export function zeroAdvantages(values: Record<string, number>): void {
+  const { 'advantages/min': lowest, 'advantages/max': highest, 'advantages/mean': middle } = values;
+  // A mean of 0 under a maximum of 0 is one of zeros.
+  const other = lowest ?? middle;
+  if (highest !== undefined && other !== undefined)
+    values['advantages/all_zero'] = Number(highest === 0 && other === 0);
+}
+
 /** The mean of those that are there, as `target`. */
 export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
   const known = sources.flatMap((name) => values[name] ?? []);

@@ -5,9 +5,9 @@ type Entries = MetricSeries['entries'];
 
 /** Of the Trainer's own and of what came with GRPO. Trackers put `train/` and `eval/` before a name. */
 const patterns: Producer['patterns'] = [
-  [/^train\/(?:rewards)\/([^/]+)$/, 'rewards/$1/mean'],
-  [/^rewards\/([^/]+)$/, 'rewards/$1/mean'],
-  [/^eval_rewards\/([^/]+)$/, 'eval_rewards/$1/mean'],
+  // `rewards/max` and its like are of all completions, and no function.
+  [/^(?:train\/)?rewards\/(?!(?:mean|std|max|min|median)$)([^/]+)$/, 'rewards/$1/mean'],
+  [/^eval_rewards\/(?!(?:mean|std|max|min|median)$)([^/]+)$/, 'eval_rewards/$1/mean'],
   [/^train\/completion_length$/, 'completions/mean_length'],
   [/^train\/(.+)$/, '$1'],
   [/^eval\/(.+)$/, 'eval_$1'],

@@ -1,4 +1,4 @@
-import { deviationOf, type Producer } from './producer.js';
+import { deviationOf, type Producer, zeroAdvantages } from './producer.js';
 
 /** Metrics of which verl logs at least one in every run. */
 const OWN =
@@ -42,9 +42,8 @@ export const verl: Producer = {
   derive(values) {
     if (values['rewards/score/mean'] !== undefined) values.reward ??= values['rewards/score/mean'];
     deviationOf(values, 'critic/rewards/min', 'critic/rewards/max');
+    zeroAdvantages(values);
     const { 'advantages/min': lowest, 'advantages/max': highest } = values;
-    if (lowest !== undefined && highest !== undefined)
-      values['advantages/all_zero'] = Number(lowest === 0 && highest === 0);
     const [least, most] = [values['critic/rewards/min'], values['critic/rewards/max']];
     const same = (a = 0, b = 0) => Math.abs(a - b) <= 1e-4 * Math.abs(b);
     if (lowest !== undefined && most !== undefined && most !== least)

@@ -57,7 +57,7 @@ export const canBe = (common: string, name: string, { least, largest, whole }: T
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats|rl|opt|step)$/;
+  /^(mean|avg|average|typical|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats|rl|opt|step)$/;
 /** Methods: a folder named after one holds the metrics of training. */
 const METHOD = /^(grpo|dapo|gspo|rloo|rlvr|rlhf)$/;
 /** Words after which a number is none of the step's. */
@@ -75,7 +75,7 @@ const BESIDE = [
   `(${GRADED})(?:_mean)?`,
 ].map((form) => new RegExp(String.raw`^(?:train\/)?${form}$`));
 const NOT_A_FUNCTION =
-  /^(\d+|mean|std|min|max|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|seconds|secs|ms|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
+  /^(\d+|mean|std|min|max|minimum|maximum|all|total|avg|average|median|all\/.*|total\/.*|.*\/ ?(std|min|max)|(.*[_/ ])?(ratio|rate|frac|count|num|time|seconds|secs|ms|duration|margins?|chosen|rejected)([_/ ].*)?)$/;
 /** An evaluation's reward where it is the share of right answers. */
 const ACCURACY =
   /^(mean[_ ])?(acc|accuracy|pass@?1|score|(pass|success)(_rate)?|(exact|correct|em|solved)([_ ](match|rate|frac))?)([_ ]greedy)?$/i;

@@ -82,6 +82,10 @@ export const NAMES = {
     'no_signal_frac',
     'same_reward_groups',
     'same_score_groups',
+    'groups_no_gradient',
+    'groups_with_no_gradient',
+    'groups_without_gradient',
+    'zero_gradient_groups',
   ],
   'groups/mixed_ratio': [
     'valid_group_frac',
@@ -118,6 +122,7 @@ export const NAMES = {
   ],
   'sampling/sampling_logp_difference/mean': [
     'logprob_diff_vs',
+    'train_rollout_logprob_abs_diff',
     'logprob_absdiff',
     'logprob_gap',
     'logprob_vs_abs',
@@ -131,7 +136,13 @@ export const NAMES = {
     'rollout_is',
     'rollout_is_weight',
   ],
-  'sampling/kl': ['completion_kl_error', 'mismatch_kl', 'rollout_corr_kl'],
+  'sampling/kl': [
+    'completion_kl_error',
+    'mismatch_kl',
+    'rollout_corr_kl',
+    'train_rollout_kl',
+    'train_infer_kl',
+  ],
   epoch: ['epoch', 'ep_frac'],
 } as const;
 

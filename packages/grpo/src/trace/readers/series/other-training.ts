@@ -35,6 +35,8 @@ const LIKE_GRPO = /reward|score|advantage|polic|clip_?frac|rollout|(?:^|[^a-z])k
 /** Returns the note for a run in which no metric of GRPO is known by its name; others in its file may have some. */
 export function withoutSignals(names: ReadonlySet<string>, ofFile = names): string {
   const like = [...names].filter((name) => LIKE_GRPO.test(name));
-  const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: say which is the reward with --metric reward=${like[0]}, and name loss, kl, grad_norm, entropy or reward_std so too.`;
+  // Advantages and log-probs are of GRPO, and no reward.
+  const rewards = like.filter((name) => /rew|score|ret|acc/i.test(name) && !/adv|logp|log_prob/i.test(name));
+  const unknown = `No metric of this log has a name that is known for GRPO, though ${like.slice(0, 4).join(', ')} may be such metrics: say which is the reward with --metric reward=${rewards[0] ?? 'COLUMN'}, and name loss, kl, grad_norm, entropy or reward_std so too.`;
   return otherTraining(ofFile) ?? (like.length > 0 ? unknown : SUPERVISED);
 }
