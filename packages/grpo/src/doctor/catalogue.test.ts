@@ -26,6 +26,7 @@ const WITHOUT_SOURCE = [
   'B30.warned',
   'B37.log',
   'B38.entropy',
+  'B39.own',
   'B41.kept',
   'B43.centred',
   'B43.monitors',

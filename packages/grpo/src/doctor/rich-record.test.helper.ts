@@ -152,7 +152,7 @@ export function richRecord({
     format: 'grpo-step',
     version: RECORD_VERSION,
     step,
-    producer: { name: 'test' },
+    producer: { name: 'grpo' },
     declared: {
       rollout: {
         group: G,
@@ -218,9 +218,11 @@ export function richRecord({
       server: new Int32Array(B),
       weightVersions: Array<string>(B).fill('step-2'),
     },
-    servers: [
-      { name: '127.0.0.1:8000', software: 'vllm', isOwnEngine: false, probe: weightProbe(numbers(7)) },
-    ],
+    ...(!bonus && {
+      servers: [
+        { name: '127.0.0.1:8000', software: 'vllm', isOwnEngine: false, probe: weightProbe(numbers(7)) },
+      ],
+    }),
     scored: {
       ids: ids.slice(),
       lengths: lengths.slice(),

@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { change, startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, declare, half, maskedGarbage, off } from '../plants.test.helper.js';
 
@@ -62,5 +63,41 @@ testStepCheck('B39.gap', [
       change(record, 'policyLogprobs', (value, i) => (i >= start && i < end ? value - 0.3 : value));
     },
     verdict: 'pass',
+  },
+]);
+
+/** Moves the policy's log-probs of tokens from a place on. */
+const from = (place: number, by: number) => (record: StepRecord) => {
+  const places = [...record.scored!.lengths!].flatMap((length) => Array.from({ length }, (_, t) => t));
+  change(record, 'policyLogprobs', (value, i) => (places[i]! >= place ? value - by : value));
+};
+
+testStepCheck('B39.own', [
+  {
+    name: 'decoding that computes otherwise from a place on',
+    into: { bonus: true },
+    plant: from(25, 2),
+    verdict: 'fail',
+    measured: { place: 25 },
+  },
+  {
+    name: 'a distance everywhere',
+    into: { bonus: true },
+    plant: from(0, 2),
+    verdict: 'fail',
+    measured: { place: 0 },
+  },
+  { name: 'rounding', into: { bonus: true }, plant: from(25, 1e-3), verdict: 'pass' },
+  { name: 'in bfloat16', into: { bonus: true }, plant: all(from(25, 2), half), verdict: 'not applicable' },
+  {
+    name: 'with a server',
+    plant: from(25, 2),
+    verdict: 'not applicable',
+  },
+  {
+    name: 'what is no number',
+    into: { bonus: true },
+    plant: from(25, Number.NaN),
+    verdict: 'not applicable',
   },
 ]);

@@ -2,13 +2,22 @@ import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { type LogCheck, logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { compareFirst, placeOf } from '../measures/first-update.js';
-import { notApplicable, pass, warn } from '../outcome.js';
+import { compareFirst, placeOf, placeOfGap } from '../measures/first-update.js';
+import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';
 
 /** Nats per token, in the median of a log: two engines usually differ by less. */
 const MOST_GAP = 0.1;
+
+/** Nats of one token that float32 rounds nowhere, in one engine. */
+const NO_ROUNDING = 0.1;
+
+/** @param place - 0 where there is none */
+const behind = (place: number) =>
+  place === 0
+    ? ''
+    : say` All tokens that are apart stand at place ${place + 1} of their completion or later, and none before: look at what decoding does from there on, such as its cache, its positions, or a window.`;
 
 /** Least mean of the importance weights in the median of a log: that of healthy runs is 0.8 and above. */
 const LEAST_WEIGHT = 0.5;
@@ -74,12 +83,44 @@ export const b39: Fault = {
         if (gap.tokens === 0) return notApplicable('completions scored in the sampled length');
         const isOther = record.servers?.some(({ isOwnEngine }) => !isOwnEngine) && !isFull(record);
         const tolerance = isOther ? { mean: MOST_GAP, max: Number.POSITIVE_INFINITY } : toleranceOf(record);
-        const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens };
+        const place = placeOfGap(record, firstPolicyLogprobs, comparableLogprobs, toleranceOf(record).max);
+        const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens, place: place ?? 0 };
         return gap.mean <= tolerance.mean && gap.max <= tolerance.max
           ? pass(measured)
           : warn(measured, [placeOf(record, gap.worst)]);
       },
-      says: (m) => say`Sampler and trainer differ by ${m.mean} nat per token on average, ${m.max} at most.`,
+      says: (m) =>
+        say`Sampler and trainer differ by ${m.mean} nat per token on average, ${m.max} at most.${behind(m.place)}`,
+    }),
+    stepCheck({
+      code: 'B39.own',
+      title: 'One engine gives a token one log-prob',
+      stage: 'logprob',
+      kind: 'identity',
+      level: 3,
+      rank: 5,
+      threshold: `at the first update of a run of grpo that samples itself, in float32: largest |policy − sampler| ≤ ${NO_ROUNDING}`,
+      sources: [],
+      why: 'Sampler and trainer have the same weights and the same number type there: healthy runs stay below 1e-3.',
+      remedy:
+        'Look at what decoding does otherwise than one pass over all tokens: its cache, its positions, its window; then at the temperature of both.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B19'],
+      proofs: ['native'],
+      needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
+      test({ firstPolicyLogprobs, comparableLogprobs }, record) {
+        const isOwn = record.producer.name === 'grpo' && !record.servers?.length && isFull(record);
+        if (!isOwn || record.declared?.ownStages?.length)
+          return notApplicable('a float32 run of grpo, whose own stages sample and score');
+        const gap = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
+        // What is no number has a check of its own.
+        if (!(gap.max >= 0)) return notApplicable('numbers, in the sampled length');
+        const place = placeOfGap(record, firstPolicyLogprobs, comparableLogprobs, toleranceOf(record).max);
+        const measured = { max: gap.max, tokens: gap.tokens, place: place ?? 0 };
+        return gap.max <= NO_ROUNDING ? pass(measured) : fail(measured, [placeOf(record, gap.worst)]);
+      },
+      says: (m) =>
+        say`Sampler and trainer differ by up to ${m.max} nat for one token, with the same weights in one engine.${behind(m.place)}`,
     }),
     gapCheck({
       code: 'B39.log',

@@ -52,6 +52,38 @@ export function compareFirst(
   return masks ? maskedGap(rows, chosenOthers)(masks) : plainGap(rows, chosenOthers);
 }
 
+/** Tokens before the place, and tokens that differ, that show that a gap begins there; logarithm of what chance does. */
+const [BEFORE, APART, NO_CHANCE] = [20, 3, Math.log(1e-4)];
+
+/**
+ * The place in a completion before which no token of the first update is `limit` apart, where so many are behind it that
+ * chance does not put them there; undefined where there is none.
+ */
+export function placeOfGap(
+  record: StepRecord,
+  rows: readonly Float32Array[],
+  others: readonly Float32Array[],
+  limit: number,
+): number | undefined {
+  const chosenOthers = ofFirstUpdate(record, others);
+  const masks = sampledMasks(record);
+  const tokens = rows.flatMap((row, b) =>
+    row.length !== chosenOthers[b]?.length
+      ? []
+      : Array.from(row, (value, t) => ({ t, gap: Math.abs(value - chosenOthers[b]![t]!) })).filter(
+          ({ t }) => masks?.[b]?.[t] !== 0,
+        ),
+  );
+  const apart = tokens.filter(({ gap }) => gap > limit);
+  const place = Math.min(...apart.map(({ t }) => t));
+  const behind = tokens.filter(({ t }) => t >= place).length;
+  const isTold =
+    apart.length >= APART &&
+    tokens.length - behind >= BEFORE &&
+    apart.length * Math.log(behind / tokens.length) < NO_CHANCE;
+  return isTold ? place : undefined;
+}
+
 /** Whether policy and reference have the same weights, by their checksums. */
 export const hasEqualWeights = ({ probes }: StepRecord): boolean =>
   probes?.checksums !== undefined && probes.checksums.policy === probes.checksums.reference;
