@@ -110,3 +110,55 @@ it('what an audited step lacks is said, with the hand-overs that it concerns', (
   });
   expect(check.test(record([], [lack('run', 'an order')])).verdict).toBe('pass');
 });
+
+/** Log-probs of one token by what samples and by what trains, as an audit holds them. */
+const logprobs = (sampled: number, trained: number, more: readonly Comparison[] = []) =>
+  record([
+    ...(
+      [
+        ['completion', 'log-prob of the sampler', sampled],
+        ['old log-probs', 'log-prob of the policy', trained],
+      ] as const
+    ).map(([handOver, quantity, found]) => {
+      const place = { completion: 3, token: 7 };
+      return {
+        ...compared,
+        handOver,
+        quantity,
+        found,
+        plain: -1,
+        deviation: Math.abs(found + 1),
+        bound: 0.01,
+        ...place,
+      };
+    }),
+    ...more,
+  ]);
+
+it('log-probs on which sampler and trainer agree against the plain path are those of what they share', () => {
+  const check = registry.find(({ code }) => code === 'H15.shared') as StepCheck;
+  const found = check.test(logprobs(-2, -2.001));
+  expect(found).toMatchObject({ verdict: 'fail', evidence: [{ completion: 3, token: 7 }] });
+  for (const [sampled, trained] of [
+    [-1, -1],
+    [-2, -1],
+    [-1, -2],
+    [-2, -3],
+  ] as const)
+    expect(check.test(logprobs(sampled, trained)).verdict).toBe('pass');
+  expect(check.test(record([])).verdict).toBe('not applicable');
+});
+
+it('log-probs of the sampler alone are those of what decodes, unless another prompt explains them', () => {
+  const check = registry.find(({ code }) => code === 'H02.alone') as StepCheck;
+  expect(check.test(logprobs(-2, -1))).toMatchObject({ verdict: 'fail', measured: { token: 7 } });
+  for (const [sampled, trained] of [
+    [-1, -1],
+    [-2, -2],
+    [-1, -2],
+  ] as const)
+    expect(check.test(logprobs(sampled, trained)).verdict).toBe('pass');
+  const prompt = { handOver: 'completion' as const, quantity: 'prompt of a completion', compared: 1 };
+  const other = { ...prompt, found: 'prompt 1', plain: 'prompt 2', deviation: 1, bound: 0 };
+  expect(check.test(logprobs(-2, -1, [other])).verdict).toBe('pass');
+});

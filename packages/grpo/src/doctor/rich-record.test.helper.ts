@@ -287,15 +287,11 @@ export function richRecord({
     },
     audit: {
       completions: [0, 3],
-      comparisons: HAND_OVERS.map((handOver) => ({
-        handOver,
-        quantity: 'number',
-        compared: 9,
-        found: 1,
-        plain: 1.5,
-        deviation: 0.5,
-        bound: 1,
-      })),
+      comparisons: [
+        ...HAND_OVERS.map((handOver) => ({ handOver, quantity: 'number' })),
+        { handOver: 'completion' as const, quantity: 'log-prob of the sampler' },
+        { handOver: 'old log-probs' as const, quantity: 'log-prob of the policy' },
+      ].map((one) => ({ ...one, compared: 9, found: 1, plain: 1.5, deviation: 0.5, bound: 1 })),
       missing: [],
     },
   };

@@ -188,7 +188,7 @@ export const b26: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 5,
-      threshold: `over all records, for a reward that in ${ENOUGH_TOLD} groups or more pays some completions, all with the same last number, and others not: fewer than ${ENOUGH_PAID} groups of which all are paid though they end in different numbers`,
+      threshold: `over all records, for a reward that in ${ENOUGH_TOLD} groups or more pays several completions, all with the same last number, and others not: fewer than ${ENOUGH_PAID} groups of which all are paid though they end in different numbers`,
       sources: ['huggingface/open-r1#239'],
       why: 'A grader that cannot read the reference answer of a row may pay everyone, as one that returns 1 where its parser fails.',
       remedy:
@@ -205,9 +205,10 @@ export const b26: Fault = {
           const most = Math.max(...values);
           const seenGroups = groups.map((group) => {
             const paid = group.filter((b) => values[b] === most);
-            const given = new Set(paid.map((b) => givenIn(texts[b]!) ?? texts[b]!.trim()));
+            const given = new Set(paid.map((b) => givenIn(texts[b]!)));
             const answer = prompts?.answers?.[promptOf[group[0]!]!] ?? '';
-            return { all: paid.length === group.length, paid: paid.length, given: [...given], answer };
+            const isAll = paid.length === group.length;
+            return { isAll, paid: paid.length, given: [...given], answer };
           });
           return { reward, groups: seenGroups, isVaried: most > Math.min(...values) };
         });
@@ -220,8 +221,11 @@ export const b26: Fault = {
           const own = all
             .filter((one) => one.reward === reward)
             .flatMap(({ step, groups }) => groups.map((group) => ({ step, ...group })));
-          const told = own.filter(({ all: isAll, paid }) => !isAll && paid > 0);
-          const free = own.filter(({ all: isAll, given }) => isAll && given.length > 1);
+          // One that is paid alone agrees with itself.
+          const told = own.filter(({ isAll, paid }) => !isAll && paid > 1);
+          const free = own.filter(
+            ({ isAll, given }) => isAll && given.length > 1 && !given.includes(undefined),
+          );
           const isOne = told.every(({ given }) => given.length === 1);
           const isFound = told.length >= ENOUGH_TOLD && isOne && free.length >= ENOUGH_PAID;
           return isFound ? [{ reward, free }] : [];

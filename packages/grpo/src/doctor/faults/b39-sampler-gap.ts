@@ -105,7 +105,6 @@ export const b39: Fault = {
       remedy:
         'Look at what decoding does otherwise than one pass over all tokens: its cache, its positions, its window; then at the temperature of both.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B19'],
       proofs: ['native'],
       needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
       test({ firstPolicyLogprobs, comparableLogprobs }, record) {

@@ -1,9 +1,9 @@
 import { sum } from '../../maths/moments.js';
-import { CHANCE_NATS, LIKELIHOOD } from '../../trace/index.js';
-import { runCheck } from '../check.js';
+import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
+import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { handOverCheck, OF_HAND_OVERS } from '../hand-over.js';
-import { fail, pass } from '../outcome.js';
+import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
 const info = {
@@ -57,4 +57,40 @@ const pooled = runCheck({
     say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance, rounding and the choice of the completions explain ${bound}.`,
 });
 
-export const h02: Fault = { ...audited, checks: [...audited.checks, pooled] };
+/** Log-probs of the same tokens by what samples and by what trains. */
+const [SAMPLED, TRAINED] = ['log-prob of the sampler', 'log-prob of the policy'];
+const PROMPT = 'prompt of a completion';
+
+/** Where the trainer's own pass holds, the fault lies in what sampling alone does. */
+const alone = stepCheck({
+  ...OF_HAND_OVERS,
+  ...info,
+  code: 'H02.alone',
+  title: 'Decoding computes what one pass over all tokens does',
+  kind: 'identity',
+  rank: 99,
+  threshold:
+    'the sampler’s log-probs do not lie beyond their bound where those of the trainer, for the same weights and tokens, hold theirs, and no other prompt explains it',
+  sources: [],
+  remedy:
+    'Look at what decoding does token by token and one pass does not: its cache (which keys it keeps, and from where), positions, windows, the copy of the weights that it decodes with; then at the temperature and the prompt that it got.',
+  induces: ['H02', 'B19', 'B39'],
+  needs: ['audit'],
+  test({ audit }) {
+    const of = (name: string) => audit.comparisons.find(({ quantity }) => quantity === name);
+    const [sampled, trained] = [of(SAMPLED!), of(TRAINED!)];
+    if (!sampled || !trained) return notApplicable('log-probs by sampler and trainer');
+    const isApart = (one: Comparison) => !(one.deviation <= one.bound);
+    const { found, plain, completion = 0, token = 0 } = sampled;
+    const measured = { found: Number(found), plain: Number(plain), token };
+    const evidence: Evidence[] = [{ completion, token, text: SAMPLED, values: measured }];
+    // Another prompt explains it, where there is one.
+    const prompt = of(PROMPT);
+    const isOfOther = prompt && isApart(prompt);
+    return isApart(sampled) && !isApart(trained) && !isOfOther ? fail(measured, evidence) : pass(measured);
+  },
+  says: ({ found, plain, token }) =>
+    say`The sampler gives token ${token + 1} of a completion the log-prob ${found}; the trainer’s pass over the same tokens holds, and a second, plain computation gives ${plain}: what decodes computes otherwise than what trains.`,
+});
+
+export const h02: Fault = { ...audited, checks: [...audited.checks, alone, pooled] };
