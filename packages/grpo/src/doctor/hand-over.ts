@@ -1,4 +1,4 @@
-import type { HandOver } from '../trace/index.js';
+import type { Comparison, HandOver, StepRecord } from '../trace/index.js';
 import { type StepCheck, stepCheck } from './check.js';
 import type { Fault } from './fault.js';
 import { type Evidence, fail, notApplicable, pass } from './outcome.js';
@@ -17,6 +17,8 @@ export interface HandOverInfo
   wrong: string;
 }
 
+type Audit = NonNullable<StepRecord['audit']>;
+
 /** Named faults of the same level say more, and lead. */
 const LAST = 100;
 
@@ -28,6 +30,20 @@ export const OF_HAND_OVERS = {
   why: 'It follows from the declared settings alone, computed by code that shares nothing with what trains.',
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
 } as const;
+
+/** A deviation that is no number disagrees. */
+export const isApart = ({ deviation, bound }: Comparison): boolean => !(deviation <= bound);
+
+/** The first comparison of a quantity, where the audit has one. */
+export const comparisonOf = (audit: Audit, quantity: string): Comparison | undefined =>
+  audit.comparisons.find((one) => one.quantity === quantity);
+
+/** Log-probs of the same tokens by what samples and by what trains, where the audit held both. */
+export function bothLogProbs(audit: Audit): { sampled: Comparison; trained: Comparison } | undefined {
+  const sampled = comparisonOf(audit, 'log-prob of the sampler');
+  const trained = comparisonOf(audit, 'log-prob of the policy');
+  return sampled && trained && { sampled, trained };
+}
 
 /** The check that holds a hand-over of the audit to the plain path: every comparison within its bound. */
 export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOverInfo): Fault {
@@ -51,8 +67,7 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
             : [`comparisons of the hand-over ${handOver}`]),
         );
       }
-      // A deviation that is no number disagrees.
-      const apart = own.filter(({ deviation, bound }) => !(deviation <= bound));
+      const apart = own.filter(isApart);
       const compared = own.reduce((sum, one) => sum + one.compared, 0);
       const [worst] = apart;
       if (!worst) return pass({ comparisons: own.length, compared });

@@ -7,7 +7,7 @@ import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { at } from '../log-view.js';
 import { SETTLES } from '../measures/canaries.js';
-import { gradesOf, isNatural } from '../measures/grades.js';
+import { byReward, gradesOf, isNatural } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { changedTexts } from '../measures/text-changes.js';
 import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
@@ -258,9 +258,7 @@ export const b20: Fault = {
         });
       },
       test(seen): Outcome<{ reward: string; groups: number; mixed: number }> {
-        const all = seen.flatMap(({ value }) => value);
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const own = all.filter((one) => one.reward === reward);
+        const found = byReward(seen).flatMap(({ reward, own }) => {
           const levels = own.flatMap((one) => one.levels);
           const mixed = sum(own.map((one) => one.mixed));
           const isFound = own.every(({ areFlat }) => areFlat) && !isFlat(levels) && mixed >= ENOUGH_GROUPS;

@@ -7,7 +7,7 @@ import { keysOf } from '../inputs.js';
 import { type LogView, rewardNames } from '../log-view.js';
 import { type AnswerOrder, paidAnswers } from '../measures/answer-order.js';
 import { judgeGrader, judgePairing, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
-import { gradesOf } from '../measures/grades.js';
+import { byReward, gradesOf } from '../measures/grades.js';
 import { type Evidence, type EvidenceOf, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -194,9 +194,7 @@ export const b21: Fault = {
         return paid?.map((one) => ({ ...one, orders: one.orders() })) ?? 'answers of several prompts';
       },
       test(seen) {
-        const all = seen.flatMap(({ value }) => value);
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const own = all.filter((one) => one.reward === reward);
+        const found = byReward(seen).flatMap(({ reward, own }) => {
           // The orders of all steps are the same ones.
           return own[0]!.orders.flatMap((one, i) => {
             const shown = own.filter(({ orders }) => orders[i]!.choices > 0);

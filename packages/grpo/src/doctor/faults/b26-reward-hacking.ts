@@ -8,6 +8,7 @@ import { groupsOf } from '../groups.js';
 import { functionOf, rewardNames } from '../log-view.js';
 import { logChoose } from '../measures/answer-order.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
+import { byReward } from '../measures/grades.js';
 import { endsIn, givenIn, goldIn, lastNumbers } from '../measures/right-answers.js';
 import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
@@ -89,11 +90,8 @@ export const b26: Fault = {
         });
       },
       test(seen) {
-        const all = seen.flatMap(({ step, value }) =>
-          value.filter(({ varies }) => varies).map((one) => ({ step, ...one })),
-        );
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const own = all.filter((one) => one.reward === reward);
+        const found = byReward(seen).flatMap(({ reward, own: all }) => {
+          const own = all.filter(({ varies }) => varies);
           const [holes, without] = [sum(own.map((one) => one.holes)), sum(own.map((one) => one.without))];
           const isFound = own.every(({ fits }) => fits) && holes >= ENOUGH_HOLES && without >= ENOUGH_HOLES;
           return isFound ? [{ reward, holes, own }] : [];
@@ -149,12 +147,9 @@ export const b26: Fault = {
         });
       },
       test(seen): Outcome<{ reward: string; paid: number; answers: string }> {
-        const all = seen.flatMap(({ step, value }) =>
-          value.filter(({ isVaried }) => isVaried).map((one) => ({ step, ...one })),
-        );
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const given = all
-            .filter((one) => one.reward === reward)
+        const found = byReward(seen).flatMap(({ reward, own }) => {
+          const given = own
+            .filter(({ isVaried }) => isVaried)
             .flatMap((one) => one.given.map((each) => ({ ...each, step: one.step })));
           const [right, wrong] = [given.filter(({ off }) => off === 0), given.filter(({ off }) => off > 0)];
           const [paid, unpaid] = [wrong.filter((one) => one.paid), wrong.filter((one) => !one.paid)];
@@ -214,16 +209,13 @@ export const b26: Fault = {
         });
       },
       test(seen): Outcome<{ reward: string; groups: number; given: string; answer: string }> {
-        const all = seen.flatMap(({ step, value }) =>
-          value.filter(({ isVaried }) => isVaried).map((one) => ({ step, ...one })),
-        );
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const own = all
-            .filter((one) => one.reward === reward)
+        const found = byReward(seen).flatMap(({ reward, own }) => {
+          const all = own
+            .filter(({ isVaried }) => isVaried)
             .flatMap(({ step, groups }) => groups.map((group) => ({ step, ...group })));
           // One that is paid alone agrees with itself.
-          const told = own.filter(({ isAll, paid }) => !isAll && paid > 1);
-          const free = own.filter(
+          const told = all.filter(({ isAll, paid }) => !isAll && paid > 1);
+          const free = all.filter(
             ({ isAll, given }) => isAll && given.length > 1 && !given.includes(undefined),
           );
           const isOne = told.every(({ given }) => given.length === 1);

@@ -2,7 +2,7 @@ import { isFlat, smallest, sum } from '../../maths/moments.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { FORM, gradesOf } from '../measures/grades.js';
+import { byReward, FORM, gradesOf } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -98,9 +98,7 @@ export const b27: Fault = {
         });
       },
       test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {
-        const all = seen.flatMap(({ step, value }) => value.map((one) => ({ step, ...one })));
-        const found = [...new Set(all.map(({ reward }) => reward))].flatMap((reward) => {
-          const own = all.filter((one) => one.reward === reward);
+        const found = byReward(seen).flatMap(({ reward, own }) => {
           const values = own.flatMap((one) => [...one.values]);
           const isDead = isFlat(values) && values[0]! <= 0;
           const [same, ending] = [sum(own.map((one) => one.same)), sum(own.map((one) => one.ending))];

@@ -1,8 +1,8 @@
 import { sum } from '../../maths/moments.js';
-import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
+import { CHANCE_NATS, LIKELIHOOD } from '../../trace/index.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { handOverCheck, OF_HAND_OVERS } from '../hand-over.js';
+import { bothLogProbs, comparisonOf, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -57,10 +57,6 @@ const pooled = runCheck({
     say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance, rounding and the choice of the completions explain ${bound}.`,
 });
 
-/** Log-probs of the same tokens by what samples and by what trains. */
-const [SAMPLED, TRAINED] = ['log-prob of the sampler', 'log-prob of the policy'];
-const PROMPT = 'prompt of a completion';
-
 /** Where the trainer's own pass holds, the fault lies in what sampling alone does. */
 const alone = stepCheck({
   ...OF_HAND_OVERS,
@@ -77,15 +73,14 @@ const alone = stepCheck({
   induces: ['H02', 'B19', 'B39'],
   needs: ['audit'],
   test({ audit }) {
-    const of = (name: string) => audit.comparisons.find(({ quantity }) => quantity === name);
-    const [sampled, trained] = [of(SAMPLED!), of(TRAINED!)];
-    if (!sampled || !trained) return notApplicable('log-probs by sampler and trainer');
-    const isApart = (one: Comparison) => !(one.deviation <= one.bound);
-    const { found, plain, completion = 0, token = 0 } = sampled;
+    const both = bothLogProbs(audit);
+    if (!both) return notApplicable('log-probs by sampler and trainer');
+    const { sampled, trained } = both;
+    const { quantity, found, plain, completion = 0, token = 0 } = sampled;
     const measured = { found: Number(found), plain: Number(plain), token };
-    const evidence: Evidence[] = [{ completion, token, text: SAMPLED, values: measured }];
+    const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
     // Another prompt explains it, where there is one.
-    const prompt = of(PROMPT);
+    const prompt = comparisonOf(audit, 'prompt of a completion');
     const isOfOther = prompt && isApart(prompt);
     return isApart(sampled) && !isApart(trained) && !isOfOther ? fail(measured, evidence) : pass(measured);
   },

@@ -1,7 +1,7 @@
 import type { Comparison } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { handOverCheck, OF_HAND_OVERS } from '../hand-over.js';
+import { bothLogProbs, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
@@ -22,11 +22,6 @@ const audited = handOverCheck({
   remedy:
     'Look at what reads the folder: names and number type of the tensors, the ids that end a completion, the template, the tokens, the factor and the layers of the adapters.',
 });
-
-/** Log-probs of the same tokens by what samples and by what trains. */
-const [SAMPLED, TRAINED] = ['log-prob of the sampler', 'log-prob of the policy'];
-
-const isApart = ({ deviation, bound }: Comparison) => !(deviation <= bound);
 
 /** Whether two comparisons are of one token, and found the same number. */
 const areOne = (one: Comparison, other: Comparison): boolean =>
@@ -50,13 +45,13 @@ const shared = stepCheck({
   induces: ['H02', 'H05', 'H06', 'H07', 'H12', 'H14', 'B19', 'B39'],
   needs: ['audit'],
   test({ audit }) {
-    const of = (quantity: string) => audit.comparisons.find((one) => one.quantity === quantity);
-    const [sampled, trained] = [of(SAMPLED!), of(TRAINED!)];
-    if (!sampled || !trained) return notApplicable('log-probs by sampler and trainer');
-    const { found, plain, completion = 0, token = 0 } = sampled;
+    const both = bothLogProbs(audit);
+    if (!both) return notApplicable('log-probs by sampler and trainer');
+    const { sampled, trained } = both;
+    const { quantity, found, plain, completion = 0, token = 0 } = sampled;
     const measured = { found: Number(found), plain: Number(plain) };
     const isShared = isApart(sampled) && isApart(trained) && areOne(sampled, trained);
-    const evidence: Evidence[] = [{ completion, token, text: SAMPLED, values: measured }];
+    const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
     return isShared ? fail(measured, evidence) : pass(measured);
   },
   says: ({ found, plain }) =>

@@ -1,5 +1,6 @@
 /** What completions earned for what they say. */
 import type { StepRecord } from '../../trace/index.js';
+import type { Observation } from '../check.js';
 import { once } from '../once.js';
 
 /** Name of the column that takes a KL from the rewards. */
@@ -23,3 +24,12 @@ export const FORM = /format|tag|xml|style/i;
 
 /** −1, 0 and 1 are what rewards are that are wholly missed or wholly earned. */
 export const isNatural = (value: number): boolean => value === 0 || Math.abs(value) === 1;
+
+/** What several records tell of each reward, record after record. */
+export function byReward<T extends { reward: string }>(
+  seen: readonly Observation<readonly T[]>[],
+): { reward: string; own: (T & { step: number })[] }[] {
+  const all = seen.flatMap(({ step, value }) => value.map((one) => ({ ...one, step })));
+  const rewards = [...new Set(all.map(({ reward }) => reward))];
+  return rewards.map((reward) => ({ reward, own: all.filter((one) => one.reward === reward) }));
+}
