@@ -114,9 +114,9 @@ class Update:
             if old["gradient"] is None:
                 continue
             plain = self._plain(old, rate, decay)
-            moved = (plain["weight"] - old["weight"].double()).abs()
-            # Three roundings of the weight: of the share that decay leaves, of what it leaves, of the sum.
-            bound = _eps(p) * (1.5 * plain["weight"].abs() + ROUNDINGS * moved)
+            # Three roundings of the weight: of the share that decay leaves, of what it leaves, of the sum. The parts of the
+            # moment round by their own size, also where they cancel out.
+            bound = _eps(p) * (1.5 * plain["weight"].abs() + ROUNDINGS * plain["step size"])
             weights.append(_worst(sample_of(p), plain["weight"], bound, name))
             for key, pairs, size in (("exp_avg", firsts, "first size"), ("exp_avg_sq", seconds, "second size")):
                 # Numbers below 1e-37 lose digits, or are 0.
@@ -143,6 +143,8 @@ class Update:
             "weight": weight * (1 - rate * decay) - rate * exp_avg / (1 - beta1**step) / root,
             "exp_avg": exp_avg,
             "exp_avg_sq": exp_avg_sq,
+            "step size": rate * (beta1 * first.abs() + (1 - beta1) * gradient.abs()) / (1 - beta1**step) / root
+            + rate * decay * weight.abs(),
             "first size": first.abs() + gradient.abs(),
             "second size": second + gradient**2,
         }

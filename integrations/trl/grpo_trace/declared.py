@@ -31,7 +31,7 @@ def declared(trainer, rollout: Rollout) -> dict:
     return {
         "rollout": {
             "group": trainer.num_generations,
-            "maxNewTokens": trainer.max_completion_length,
+            "maxNewTokens": most_tokens(trainer),
             "minNewTokens": getattr(getattr(trainer, "generation_config", None), "min_new_tokens", None),
             "temperature": trainer.temperature,
             **sampling(trainer),
@@ -111,6 +111,12 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
     )
 
 
+def most_tokens(trainer) -> int:
+    """The limit of a completion: what generation is told may be less than what the trainer declares."""
+    told = getattr(getattr(trainer, "generation_config", None), "max_new_tokens", None)
+    return min(trainer.max_completion_length, told or trainer.max_completion_length)
+
+
 def is_sharded(trainer) -> bool:
     """Whether no process has whole weights."""
     return getattr(trainer, "is_deepspeed_enabled", False) or getattr(trainer, "is_fsdp_enabled", False)
@@ -182,6 +188,16 @@ def is_greedy(trainer) -> bool:
     """Whether generation is told to take the likeliest token."""
     told = {"do_sample": True, **(getattr(trainer.args, "generation_kwargs", None) or {})}
     return told["do_sample"] is False
+
+
+def left_out(trainer) -> list[str]:
+    """Tensors that are to be trained and that no group of the optimizer has."""
+    # DeepSpeed and FSDP have flat copies.
+    if is_sharded(trainer) or trainer.optimizer is None:
+        return []
+    held = {id(p) for group in trainer.optimizer.param_groups for p in group["params"]}
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    return [name for name, p in model.named_parameters() if p.requires_grad and id(p) not in held]
 
 
 def headless(reward_funcs) -> list[str]:

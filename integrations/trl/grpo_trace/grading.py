@@ -108,6 +108,7 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
         return {}, ["completions as they were sampled"]
     if getattr(trainer, "environments", None):
         return {}, ["an environment as it was when the completion was graded"]
+    rollout.probes["unstable"] = []
     for k, one in enumerate(grading.heard):
         name = name_of[k]
         if isinstance(one.function, torch.nn.Module):
@@ -129,6 +130,7 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             continue
         if own is None:
             missing.append(f"{name}: a reward that is the same twice")
+            rollout.probes["unstable"].append(name)
             continue
         joined = regrade.joined(range(rows), used[:, k])
         if joined:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save
 
-from .declared import declared, template_parts, tokenizer_of
+from .declared import declared, most_tokens, template_parts, tokenizer_of
 from .errors import RecorderError
 from .pieces import pieces_of
 from .rollout import Rollout
@@ -36,7 +36,7 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
     data = [rollout.data[row] for row in first]
     decode = tokenizer_of(trainer).decode
     conversational = isinstance(data[0]["prompt"], list)
-    answers = next((name for name in ANSWER_COLUMNS if isinstance(data[0].get(name), str)), None)
+    answers = next((name for name in ANSWER_COLUMNS if isinstance(data[0].get(name), (str, int, float))), None)
     end_ids = facts["tokenizer"]["endIds"]
     record = {
         "format": "grpo-step",
@@ -52,7 +52,7 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
         },
         "completions": {
             "finish": [
-                "length" if len(ids) >= trainer.max_completion_length and ids[-1] not in end_ids else "stop"
+                "length" if len(ids) >= most_tokens(trainer) and ids[-1] not in end_ids else "stop"
                 for ids in rollout.ids
             ]
             or None,
@@ -94,7 +94,7 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
     }
     texts = {
         "prompts.texts": [decode(prompt_ids[row], clean_up_tokenization_spaces=False) for row in first],
-        "prompts.answers": [row[answers] for row in data] if answers else None,
+        "prompts.answers": _answers(data, answers) if answers else None,
         "completions.texts": rollout.texts,
         "completions.sampledTexts": _sampled_texts(trainer, rollout),
     }
@@ -107,6 +107,11 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
         arrays[f"updates.{i}.entropies"] = _flat(update.entropies, np.float32)
     empty = [name for name, array in arrays.items() if array is None or len(array) == 0 and not name.endswith(".bytes")]
     return record, {name: array for name, array in arrays.items() if name not in empty}
+
+
+def _answers(data: list[dict], column: str) -> list:
+    """Reference answers as texts, numbers too."""
+    return [None if row[column] is None else str(row[column]) for row in data]
 
 
 def _whole_groups(trainer, rollout: Rollout) -> bool:

@@ -14,7 +14,16 @@ import transformers
 import trl
 
 from .audit import Audit, reference_sum, sum_of
-from .declared import changed_settings, chosen_by, headless, is_greedy, micro_steps, settings, tokenizer_facts
+from .declared import (
+    changed_settings,
+    chosen_by,
+    headless,
+    is_greedy,
+    left_out,
+    micro_steps,
+    settings,
+    tokenizer_facts,
+)
 from .errors import RecorderError
 from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
@@ -170,6 +179,7 @@ class Recorder:
                 "headless": headless(self.rewards.functions),
                 "merged": merged_adapters(self.trainer.model),
                 "epoch": self.trainer.state.epoch,
+                "leftOut": left_out(self.trainer),
             }
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:

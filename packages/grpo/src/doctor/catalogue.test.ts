@@ -14,6 +14,7 @@ const WITHOUT_SOURCE = [
   'B20.columns',
   'B20.prompt',
   'B20.special',
+  'B22.unstable',
   'B24.provider',
   'B24.signal',
   'B25.log',

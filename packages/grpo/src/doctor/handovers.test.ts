@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { CHANCE_NATS, type Comparison, HAND_OVERS, LIKELIHOOD, type StepRecord } from '../trace/index.js';
+import {
+  CHANCE_NATS,
+  type Comparison,
+  FIRST_TOKEN,
+  HAND_OVERS,
+  LIKELIHOOD,
+  type StepRecord,
+} from '../trace/index.js';
 import type { RunCheck, StepCheck } from './check.js';
 import type { Found } from './outcome.js';
 import { handOvers, registry } from './registry.js';
@@ -158,6 +165,11 @@ it('log-probs of the sampler alone are those of what decodes, unless another pro
     [-1, -2],
   ] as const)
     expect(check.test(logprobs(sampled, trained)).verdict).toBe('pass');
+  const first = { ...compared, handOver: 'completion' as const, quantity: FIRST_TOKEN, bound: 0.01 };
+  expect(check.test(logprobs(-2, -1, [first]))).toMatchObject({ measured: { isFromFirst: true } });
+  expect(check.test(logprobs(-2, -1, [{ ...first, deviation: 0 }]))).toMatchObject({
+    measured: { isFromFirst: false },
+  });
   const prompt = { handOver: 'completion' as const, quantity: 'prompt of a completion', compared: 1 };
   const other = { ...prompt, found: 'prompt 1', plain: 'prompt 2', deviation: 1, bound: 0 };
   expect(check.test(logprobs(-2, -1, [other])).verdict).toBe('pass');

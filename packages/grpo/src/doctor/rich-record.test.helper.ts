@@ -278,6 +278,8 @@ export function richRecord({
       changedSettings: [],
       skipped: 0,
       greedy: false,
+      leftOut: [],
+      unstable: [],
       headless: [],
       merged: false,
       epoch: 0.1 * step,

@@ -68,6 +68,9 @@ const comparisonSchema = z.object({
  */
 export const LIKELIHOOD = 'log-likelihood of the draws at the declared temperature ×';
 
+/** The quantity of the first tokens alone, where log-probs of the sampler do not hold: no cache has a part in them. */
+export const FIRST_TOKEN = 'log-prob of the sampler of a first token';
+
 /** Names the comparison of what the gradient of the entropy is multiplied by in the gradient: −c where the bonus has the coefficient c. */
 export const ENTROPY_SHARE = 'share of the entropy in the gradient';
 

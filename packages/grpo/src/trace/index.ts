@@ -5,6 +5,7 @@ export {
   CHANCE_NATS,
   type Comparison,
   ENTROPY_SHARE,
+  FIRST_TOKEN,
   HAND_OVERS,
   type HandOver,
   LIKELIHOOD,

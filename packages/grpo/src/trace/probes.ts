@@ -66,6 +66,10 @@ export const probesSchema = z.object({
   headless: z.array(z.string()).optional(),
   /** Whether adapters were added to the weights, where they get no gradient. */
   merged: z.boolean().optional(),
+  /** Tensors that are to be trained and that no group of the optimizer has. */
+  leftOut: z.array(z.string()).optional(),
+  /** Rewards that gave the same completions other values when they were called again. */
+  unstable: z.array(z.string()).optional(),
   /** How often the data was gone through at the end of the step. */
   epoch: real.optional(),
   /** Rewards that are 0 for every completion: of some that have line breaks, how many earn more without them. */

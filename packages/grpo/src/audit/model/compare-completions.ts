@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.js';
 import { sum } from '../../maths/moments.js';
 import type { Completion } from '../../rollout/index.js';
-import { CHANCE_NATS, type Comparison, LIKELIHOOD } from '../../trace/index.js';
+import { CHANCE_NATS, type Comparison, FIRST_TOKEN, LIKELIHOOD } from '../../trace/index.js';
 import { MOST_CHOSEN } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
 import { TEMPERATURES } from '../plain/plain-drawing.js';
@@ -10,7 +10,7 @@ import type { PlainModel } from '../plain/plain-model.js';
 import { type Pair, worstOf } from '../worst.js';
 import { compareFilled } from './compare-filled.js';
 import { compareNumbers } from './compare-numbers.js';
-import { compareRows } from './compare-rows.js';
+import { compareRows, type LogProbRow } from './compare-rows.js';
 import type { PlainCompletion, PlainStep } from './plain-step.js';
 import { widened } from './rounding.js';
 import { RARE, type Tolerance, toleranceOf } from './tolerance.js';
@@ -49,6 +49,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       // Each other prompt costs a pass: asked only where the completions do not fit theirs.
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
+      ...(agrees ? [] : firstTokens(rows, tolerance)),
       ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance) : []),
       ...(isOwnEngine ? compareNumbers(context, own.map(drawnInTurn)) : []),
       ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
@@ -56,6 +57,12 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...likeness(sampled),
     ],
   };
+}
+
+/** The first token of each completion, which decoding takes from the pass over the prompt. */
+function firstTokens(rows: readonly LogProbRow[], tolerance: Tolerance): Comparison[] {
+  const first = rows.map((row) => ({ ...row, tokens: row.tokens ?? [0] }));
+  return compareRows('completion', FIRST_TOKEN, first, tolerance).slice(0, 1);
 }
 
 /** Other prompts that are asked whether a completion is theirs. */

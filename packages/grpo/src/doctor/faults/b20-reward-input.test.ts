@@ -293,11 +293,15 @@ const tagged = (count: number) => (record: StepRecord) => {
 
 testStepCheck('B20.special', [
   {
-    name: 'a tag that decoding left out',
-    plant: tagged(20),
+    name: 'a tag that decoding left out, beside a reward that is one value',
+    plant(record) {
+      tagged(20)(record);
+      record.rewards!.values!.fill(0, 0, record.rewards!.totals!.length);
+    },
     verdict: 'warn',
     measured: { lacking: 20, tokens: '<think>' },
   },
+  { name: 'one that the rewards can do without', plant: tagged(20), verdict: 'inform' },
   {
     name: 'a tag that the texts have',
     plant(record) {

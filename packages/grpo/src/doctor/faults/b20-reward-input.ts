@@ -197,7 +197,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 2,
       rank: 3,
-      threshold: `no special token, of those that end no completion and do not pad, stands in ${percent(TAGGED)} of the completions and is missing in their graded texts`,
+      threshold: `no special token, of those that end no completion and do not pad, stands in ${percent(TAGGED)} of the completions and is missing in their graded texts; it only informs where every reward differs between completions`,
       sources: [],
       why: 'Seen in a run whose tags <think> and <answer> were special tokens: decoding left them out, and no format was ever found.',
       remedy:
@@ -207,7 +207,7 @@ export const b20: Fault = {
       settles: 'One completion decoded with and without special tokens.',
       proofs: ['TRL run'],
       needs: ['tokenizer', 'ids', 'texts'],
-      test({ tokenizer: { specialTokens, endIds = [], padId, bosId }, ids, texts }) {
+      test({ tokenizer: { specialTokens, endIds = [], padId, bosId }, ids, texts }, record) {
         if (!specialTokens) return notApplicable('tokenizer.specialTokens');
         const left = Object.entries(specialTokens)
           .filter(([id]) => ![...endIds, padId, bosId].includes(Number(id)))
@@ -222,7 +222,10 @@ export const b20: Fault = {
           tokens: left.map(({ token }) => token).join(', '),
         };
         const evidence = left.map(({ token, lacking }) => ({ completion: lacking[0]!, text: token }));
-        return left.length > 0 ? warn(measured, evidence) : pass(measured);
+        if (left.length === 0) return pass(measured);
+        // A reward that tells completions apart may read their ids.
+        const isBlind = record.rewards?.names?.some((name) => isFlat(valuesOf(record, name)));
+        return (isBlind ? warn : inform)(measured, evidence);
       },
       says: (m) =>
         say`${m.lacking} of ${m.completions} completions have special tokens inside that the texts of the rewards lack: ${m.tokens}. A reward that looks for them never finds them.`,

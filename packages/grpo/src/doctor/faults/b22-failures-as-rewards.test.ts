@@ -57,3 +57,15 @@ testStepCheck('B22.fallback', [
     verdict: 'inform',
   },
 ]);
+
+testStepCheck('B22.unstable', [
+  {
+    name: 'a judge that times out',
+    plant({ probes }) {
+      probes!.unstable = ['judge'];
+    },
+    verdict: 'inform',
+    measured: { names: 'judge' },
+  },
+  { name: 'none', plant: () => {}, verdict: 'pass' },
+]);

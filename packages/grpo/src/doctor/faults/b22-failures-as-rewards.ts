@@ -17,6 +17,31 @@ export const b22: Fault = {
   title: 'Failures become rewards',
   checks: [
     stepCheck({
+      code: 'B22.unstable',
+      title: 'A reward gives the same completion the same value again',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 6,
+      threshold:
+        'no reward gives other values when it grades the same completions again. It only informs: a judge that samples may waver',
+      sources: [],
+      why: 'Seen in a judge that timed out at random and returned 0: a third of the right answers was punished.',
+      remedy:
+        'Look at what the function does on a time-out or an error: leave the completion ungraded (None), do not punish it.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'One completion graded ten times.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { unstable } }) {
+        if (!unstable) return notApplicable('probes.unstable');
+        const measured = { names: unstable.join(', ') };
+        return unstable.length > 0 ? inform(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.names} gives the same completions other values when it is called again: it samples, or fails at times and pays that as a value.`,
+    }),
+    stepCheck({
       code: 'B22.failures',
       title: 'Reward functions do not fail',
       stage: 'reward',

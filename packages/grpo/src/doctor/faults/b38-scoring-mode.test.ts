@@ -20,6 +20,7 @@ testLogCheck('B38.likelihood', [
 ]);
 
 testLogCheck('B38.log', [
+  { name: 'negative in the one entry', metrics: { kl: [-0.3] }, verdict: 'inform' },
   { name: 'negative throughout', metrics: { kl: times(10, (i) => -4 - (i % 3)) }, verdict: 'warn' },
   {
     name: 'estimates, as the log says',

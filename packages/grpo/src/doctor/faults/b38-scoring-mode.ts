@@ -32,8 +32,8 @@ const TIMES = 2;
 /** Nats per token that no pretrained model has on its own samples, that is noise in one entry, and that no vocabulary allows. */
 const [LOST, NOISE, UNIFORM] = [5, 8, 13];
 
-/** Nats per token by which the median of k1 may be negative. */
-const CHANCE = 0.1;
+/** Nats per token by which the median of k1 may be negative, and fewest entries that warn of more. */
+const [CHANCE, FEWEST_NEGATIVE] = [0.1, 2];
 
 export const b38: Fault = {
   code: 'B38',
@@ -267,7 +267,7 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `median of the entries at least −${CHANCE} nat per token; single values of k1 may be negative, their mean over samples of the policy may not`,
+      threshold: `median of the entries at least −${CHANCE} nat per token, of one entry it only informs; single values of k1 may be negative, their mean over samples of the policy may not`,
       sources: ['huggingface/trl#3500'],
       why: 'Gibbs’ inequality. Another run had −4 to −6 nats per token in every step.',
       remedy:
@@ -285,11 +285,12 @@ export const b38: Fault = {
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
         const kl = withoutNaN(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
-        return measured.median < -CHANCE ? warn(measured, [firstKl(log)]) : pass(measured);
+        if (measured.median >= -CHANCE) return pass(measured);
+        return (kl.length < FEWEST_NEGATIVE ? inform : warn)(measured, [firstKl(log)]);
       },
       ranges: () => [{ metric: 'kl', low: -CHANCE }],
       says: (m) =>
-        say`The KL is negative throughout (median ${m.median} nats per token). A mean over samples of the policy cannot be negative: the policy is not scored as it samples. Dropout in training mode has that effect.`,
+        say`The KL is negative ${m.entries === 1 ? 'in the one entry' : 'throughout'} (median ${m.median} nats per token). A mean over samples of the policy cannot be negative: the policy is not scored as it samples. Dropout in training mode has that effect.`,
     }),
     logCheck({
       code: 'B38.constant',

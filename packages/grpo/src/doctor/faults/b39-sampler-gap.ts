@@ -1,5 +1,6 @@
 import { withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
+import type { StepRecord } from '../../trace/index.js';
 import { type LogCheck, logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { compareFirst, placeOf, placeOfGap } from '../measures/first-update.js';
@@ -12,6 +13,13 @@ const MOST_GAP = 0.1;
 
 /** Nats of one token that float32 rounds nowhere, in one engine. */
 const NO_ROUNDING = 0.1;
+/** Share of a distance that has one sign where no token is the other way. */
+const ALL_HIGHER = 0.999;
+
+const isTruncated = ({ declared }: StepRecord): boolean => {
+  const { topP = 1, topK = 0, minP = 0 } = declared?.rollout ?? {};
+  return topP < 1 || topK > 0 || minP > 0;
+};
 
 /** @param place - 0 where there is none */
 const behind = (place: number) =>
@@ -114,6 +122,9 @@ export const b39: Fault = {
         const gap = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
         // What is no number has a check of its own.
         if (!(gap.max >= 0)) return notApplicable('numbers, in the sampled length');
+        // Log-probs after truncation are higher everywhere: B19.processed names that.
+        if (isTruncated(record) && -gap.signed > ALL_HIGHER * gap.mean)
+          return notApplicable('log-probs that truncation does not explain');
         const place = placeOfGap(record, firstPolicyLogprobs, comparableLogprobs, toleranceOf(record).max);
         const measured = { max: gap.max, tokens: gap.tokens, place: place ?? 0 };
         return gap.max <= NO_ROUNDING ? pass(measured) : fail(measured, [placeOf(record, gap.worst)]);

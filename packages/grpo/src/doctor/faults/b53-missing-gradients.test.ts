@@ -163,3 +163,15 @@ testStepCheck('B53.merged', [
   },
   { name: 'adapters beside them', plant: () => {}, verdict: 'pass' },
 ]);
+
+testStepCheck('B53.left-out', [
+  {
+    name: 'embeddings and head without a group',
+    plant({ probes }) {
+      probes!.leftOut = ['embed', 'head'];
+    },
+    verdict: 'warn',
+    measured: { tensors: 2, names: 'embed, head' },
+  },
+  { name: 'none', plant: () => {}, verdict: 'pass' },
+]);

@@ -11,6 +11,29 @@ export const b53: Fault = {
   title: 'Gradients are missing',
   checks: [
     stepCheck({
+      code: 'B53.left-out',
+      title: 'Every tensor that is to be trained is in the optimizer',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 2,
+      threshold: 'no tensor that asks for a gradient is in no group of the optimizer',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Seen in an override of create_optimizer that listed the layers, and not the embeddings, the head and the norms.',
+      remedy: 'Add them to a group, or freeze them (requires_grad_(False)) so that it shows.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The names of both sets, printed.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { leftOut } }) {
+        if (!leftOut) return notApplicable('probes.leftOut');
+        const measured = { tensors: leftOut.length, names: leftOut.slice(0, 3).join(', ') };
+        return leftOut.length > 0 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.tensors} tensors are to be trained and in no group of the optimizer, such as ${m.names}: they keep their values.`,
+    }),
+    stepCheck({
       code: 'B53.merged',
       title: 'Adapters are not merged while they are trained',
       stage: 'optimizer',

@@ -113,6 +113,20 @@ testStepCheck('B59.rows', [
     verdict: 'pass',
   },
   {
+    name: 'rows of rewards that a KL was taken from in the record',
+    plant(record) {
+      rowsWith(() => {})(record);
+      const { rewards, declared } = record;
+      const B = rewards!.totals!.length;
+      declared!.kl = { ...declared!.kl, place: 'reward' };
+      rewards!.names = [...rewards!.names!, 'kl_penalty'];
+      rewards!.weights = [...rewards!.weights!, -1];
+      rewards!.values = Float64Array.of(...rewards!.values!, ...Array<number>(B).fill(0.1));
+      rewards!.totals = rewards!.totals!.map((total) => total - 0.1);
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'the advantage of the neighbour',
     plant: rowsWith(({ advantages }) => {
       advantages!.set([advantages![9]!, advantages![8]!], 8);

@@ -198,3 +198,28 @@ testLogCheck('B61.length', [
     verdict: 'pass',
   },
 ]);
+
+testLogCheck('B61.drift', [
+  {
+    name: 'answers three times as long for nothing',
+    metrics: { reward: step(40, 20, 0.5, 0.5), 'completions/mean_length': step(40, 20, 180, 560, 9) },
+    verdict: 'inform',
+    measured: { what: 'length', step: 21 },
+  },
+  {
+    name: 'an entropy that falls fourfold for nothing',
+    metrics: { reward: step(40, 20, 0.5, 0.5), entropy: step(40, 20, 0.8, 0.2, 0.01) },
+    verdict: 'inform',
+    measured: { what: 'entropy' },
+  },
+  {
+    name: 'the same beside a reward that rises for good',
+    metrics: { reward: step(40, 20, 0.2, 0.8), entropy: step(40, 20, 0.8, 0.2, 0.01) },
+    verdict: 'pass',
+  },
+  {
+    name: 'a length that moves by a third',
+    metrics: { reward: step(40, 20, 0.5, 0.5), 'completions/mean_length': step(40, 20, 180, 240, 9) },
+    verdict: 'pass',
+  },
+]);

@@ -1,7 +1,7 @@
 import { falls } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { lossOf } from '../course/break.js';
-import { companionsOf, largeBreak, movementOf } from '../course/movements.js';
+import { companionsOf, largeBreak, type Movement, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import type { LogView } from '../log-view.js';
@@ -30,6 +30,14 @@ type Fall = { from: number; to: number; step: number; moved: string; isLost: boo
   beyond?: number;
   after?: number;
 };
+
+/** How far the length, and the entropy up and down, move before it is worth a word. */
+const [DOUBLED, RISEN, SUNK] = [2, 2, 3];
+
+const isDrift = ({ quantity, from, to }: Movement): boolean =>
+  quantity === 'length'
+    ? to >= DOUBLED * from || from >= DOUBLED * to
+    : to >= RISEN * from || from >= SUNK * to;
 
 export const b61: Fault = {
   code: 'B61',
@@ -127,6 +135,43 @@ export const b61: Fault = {
       },
       says: (m) =>
         say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy dissolves into noise.`,
+    }),
+    logCheck({
+      code: 'B61.drift',
+      title: 'Length and entropy keep their size',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 1,
+      rank: 4,
+      threshold: `in a run without a lasting gain, the length does not double or halve and the entropy does not rise twofold or fall threefold, beyond ${BEYOND_NOISE} standard errors. It only informs: a run that learns may do all of it`,
+      sources: ['verl-project/verl#5953', 'huggingface/open-r1#239'],
+      why: 'Seen in runs whose answers grew from 180 to 560 tokens while the reward stood still, and in which nothing else was wrong yet.',
+      remedy:
+        'Read completions from before and after the change. Where the length grows for nothing, divide the loss by a constant (dr_grpo) or make length cost; where the entropy falls, raise the temperature or the upper clip.',
+      consequence: { rerun: 'nothing', checkpointsVoid: false },
+      settles: 'The evaluation before and after.',
+      proofs: [],
+      needs: [],
+      test({ course }): Outcome<{ what: string; from: number; to: number; step: number; beyond: number }> {
+        const moved = (['length', 'entropy'] as const).flatMap(
+          (quantity) => movementOf(course, quantity) ?? [],
+        );
+        if (!course.of('length') && !course.of('entropy')) return notApplicable('a length or an entropy');
+        const [first] = course.lastingGain ? [] : moved.filter(isDrift);
+        const {
+          quantity,
+          from,
+          to,
+          step,
+          beyond = 0,
+        } = first ?? {
+          ...{ quantity: 'length', from: 0, to: 0, step: 0 },
+        };
+        const measured = { what: quantity, from, to, step, beyond };
+        return first ? inform(measured, [{ step, text: quantity, values: { value: to } }]) : pass(measured);
+      },
+      says: (m) =>
+        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}, and the reward gained nothing that lasts: the policy changes, and not for what is paid.`,
     }),
     logCheck({
       code: 'B61.length',

@@ -1,5 +1,5 @@
 import { sum } from '../../maths/moments.js';
-import { CHANCE_NATS, LIKELIHOOD } from '../../trace/index.js';
+import { CHANCE_NATS, FIRST_TOKEN, LIKELIHOOD } from '../../trace/index.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { bothLogProbs, comparisonOf, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
@@ -69,7 +69,7 @@ const alone = stepCheck({
     'the sampler’s log-probs do not lie beyond their bound where those of the trainer, for the same weights and tokens, hold theirs, and no other prompt explains it',
   sources: [],
   remedy:
-    'Look at what decoding does token by token and one pass does not: its cache (which keys it keeps, and from where), positions, windows, the copy of the weights that it decodes with; then at the temperature and the prompt that it got.',
+    'Compare one completion, token by token, with a decode that computes the whole text anew for each token.',
   induces: ['H02', 'B19', 'B39'],
   needs: ['audit'],
   test({ audit }) {
@@ -77,15 +77,17 @@ const alone = stepCheck({
     if (!both) return notApplicable('log-probs by sampler and trainer');
     const { sampled, trained } = both;
     const { quantity, found, plain, completion = 0, token = 0 } = sampled;
-    const measured = { found: Number(found), plain: Number(plain), token };
+    const first = comparisonOf(audit, FIRST_TOKEN);
+    const isFromFirst = first !== undefined && isApart(first);
+    const measured = { found: Number(found), plain: Number(plain), token, isFromFirst };
     const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
     // Another prompt explains it, where there is one.
     const prompt = comparisonOf(audit, 'prompt of a completion');
     const isOfOther = prompt && isApart(prompt);
     return isApart(sampled) && !isApart(trained) && !isOfOther ? fail(measured, evidence) : pass(measured);
   },
-  says: ({ found, plain, token }) =>
-    say`The sampler gives token ${token + 1} of a completion the log-prob ${found}; the trainer’s pass over the same tokens holds, and a second, plain computation gives ${plain}: what decodes computes otherwise than what trains.`,
+  says: ({ found, plain, token, isFromFirst }) =>
+    say`The sampler gives token ${token + 1} of a completion the log-prob ${found}; the trainer’s pass over the same tokens holds, and a second, plain computation gives ${plain}: what samples computes otherwise than what trains. ${isFromFirst ? 'First tokens are off, too, which no cache has a part in: look at its copy of the weights, adapters that it lacks, its number type, temperature and prompt.' : 'First tokens hold: look at its cache (which keys it keeps, and from where), at positions and windows.'}`,
 });
 
 export const h02: Fault = { ...audited, checks: [...audited.checks, alone, pooled] };

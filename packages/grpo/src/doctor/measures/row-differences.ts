@@ -1,6 +1,7 @@
 /** Two accounts of the completions of a step, side by side. */
 import type { StepRecord } from '../../trace/index.js';
 import { shorten } from '../outcome.js';
+import { gradesOf } from './grades.js';
 
 /** Quantity of which two accounts differ, with the first completion that shows it. */
 export interface RowDifference {
@@ -10,8 +11,8 @@ export interface RowDifference {
   record: string;
 }
 
-/** Numbers that are written as decimals differ by less. */
-const EXACT = 1e-9;
+/** Numbers that are written as decimals, and sums without one of their parts, differ by less. */
+const EXACT = 1e-8;
 
 type Values = ArrayLike<number | string | null | undefined>;
 
@@ -31,12 +32,8 @@ export function differencesOf(record: StepRecord, rows: StepRecord): RowDifferen
 }
 
 /** One value for each completion. */
-function columnsOf({
-  completions,
-  prompts,
-  rewards,
-  advantages,
-}: StepRecord): Record<string, Values | undefined> {
+function columnsOf(record: StepRecord): Record<string, Values | undefined> {
+  const { completions, prompts, rewards, advantages } = record;
   const { prompt, texts, finish, lengths } = completions ?? {};
   const B = prompt?.length ?? 0;
   const named = (rewards?.names ?? []).map((name, k) => [
@@ -48,7 +45,8 @@ function columnsOf({
     prompt: prompts?.texts && Array.from(prompt ?? [], (p) => prompts.texts![p]),
     'reason of the end': finish,
     length: lengths,
-    reward: rewards?.totals,
+    // Rows have what was graded, without a KL that is taken from it.
+    reward: rewards?.totals && gradesOf(record),
     ...Object.fromEntries(named),
     advantage: advantages,
   };

@@ -1165,6 +1165,36 @@ describe('tables without a step', () => {
   });
 });
 
+describe('a table with a metric per line', () => {
+  it('has its values in the column of the mean, or the last', async () => {
+    const text = [
+      '| Metric | Updates | Min | Mean | Final step |',
+      '|---|---|---|---|---|',
+      '| rollout/raw_reward | 20 | 0 | 0.0625 | 19 |',
+      '| rollout/truncated | 20 | 0 | **27.1%** | 19 |',
+    ].join('\n');
+    const reading = await readText('a.md', text);
+    expect(column(reading, 'reward')).toEqual([0.0625]);
+    expect(column(reading, 'completions/clipped_ratio')).toEqual([0.271]);
+  });
+
+  it('keeps what stands in other columns where none is told', async () => {
+    const reading = await readText('a.md', '| reward | 0.5 | kl | 0.01 |\n');
+    expect(column(reading, 'kl')).toEqual([0.01]);
+  });
+});
+
+it('groups that none or all of their completions solve are flat, and the signal of a teacher is no KL', async () => {
+  const table =
+    '| Step | Score | Solve None | Solve Partial | Solve All |\n|-|-|-|-|-|\n| 1 | 0.1 | 10 | 4 | 2 |\n';
+  expect(column(await readText('a.md', table), 'frac_reward_zero_std')).toEqual([0.75]);
+  const row = { step: 1, 'critic/score/mean': 0.5, 'actor/token_kl/mean': -0.3 };
+  expect(column(await readText('a.jsonl', lines([row, { ...row, step: 2 }])), 'kl')).toEqual([
+    undefined,
+    undefined,
+  ]);
+});
+
 it('the end of a dict is read whose beginning was left out', async () => {
   const whole = "{'loss': 0.1, 'reward': 0.5, 'kl': 0.01}";
   const reading = await readText('a.log', `'reward_std': 0.2, 'reward': 0.25, 'kl': 0.02}\n${whole}\n`);

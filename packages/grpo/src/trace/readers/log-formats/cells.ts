@@ -11,6 +11,19 @@ const OPEN = /^(\d+)\s*(?:→|->|–|-|~)\s*[^\d\s]+$/;
 /** Some of all: `70 / 128`. */
 const OF_ALL = /^(\d+)\s?\/\s?(\d+)$/;
 
+/** The head of a column that names metrics. */
+export const NAMES_HEAD = /^(?:metrics?|names?|keys?|quantity|tag|指标|指標|지표|항목)$/i;
+/** The head of a column that has the value of a metric, where others count, or tell its extremes. */
+const VALUE_HEAD = /^(?:values?|mean|avg|average|final|last|median|值|数值|均值|平均值?|最终值?|평균|값)$/i;
+
+/** The place of the values in a table with a metric per line, by its heads; undefined where it is none, or none is told. */
+export function valueColumn(heads: readonly string[]): number | undefined {
+  const [first = '', ...others] = heads.map(withoutMarks);
+  if (!NAMES_HEAD.test(first)) return undefined;
+  const place = others.findIndex((head) => VALUE_HEAD.test(head));
+  return place < 0 ? undefined : place + 1;
+}
+
 export const withoutMarks = (cell: string): string => cell.replace(MARKS, '').replace('−', '-').trim();
 export const withoutRemark = (text: string): string => text.replace(REMARK, '');
 

@@ -4,12 +4,10 @@ import { producerOf } from '../producers/index.js';
 import { Collector } from '../rows/collector.js';
 import { isStep, metricRow, numberOf } from '../rows/metric-row.js';
 import type { CollectedLog } from '../rows/run-collector.js';
-import { plain, withoutMarks, withoutRemark } from './cells.js';
+import { NAMES_HEAD, plain, withoutMarks, withoutRemark } from './cells.js';
 import type { LogFormat } from './log-format.js';
 
 const CELLS = /^\s*(\d+)\s*[\t,;]\s*"?([A-Za-z_][\w./@ -]{0,100}?)"?\s*[\t,;]\s*([-+\w.]+)\s*$/;
-/** The name of the column that names the metrics. */
-const METRIC = /^(?:metrics?|names?|keys?|quantity|tag|指标|指標|지표|항목)$/i;
 const MOST_CHARACTERS = 2000;
 
 /** A run of the table, and its step that is being told. */
@@ -48,7 +46,7 @@ export class LongTable implements LogFormat {
       .split('|')
       .map(withoutMarks);
     const [step = '', name = '', ...values] = cells;
-    if (isStep(step) && METRIC.test(name)) this.#width = cells.length;
+    if (isStep(step) && NAMES_HEAD.test(name)) this.#width = cells.length;
     else if (cells.length === this.#width && /^\d+$/.test(step))
       for (const [i, value] of values.entries())
         this.#add(i + 2, step, withoutRemark(name), plain(value, name), line);

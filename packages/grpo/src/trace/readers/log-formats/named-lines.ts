@@ -10,6 +10,7 @@ import { type Head, type NamedNumber, namedLine } from '../rows/named-numbers.js
 import { PrintedDecimals } from '../rows/printed-decimals.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import type { Hints } from '../series/hints.js';
+import { plain, valueColumn } from './cells.js';
 import type { LogFormat } from './log-format.js';
 
 /** Longer lines are text. */
@@ -71,6 +72,8 @@ export class NamedLines implements LogFormat {
   #hasSteps = false;
   /** Whether a line told its step by words. */
   #hasHeads = false;
+  /** Cells of the table that is being told, and the place of its values. */
+  #table: { cells: number; value: number } | undefined;
   hints: Hints = {};
 
   kind(): string {
@@ -78,7 +81,8 @@ export class NamedLines implements LogFormat {
     return name === 'unknown' ? 'console log' : `${name} console log`;
   }
 
-  take({ line, text }: Line): void {
+  take({ line, text: given }: Line): void {
+    const text = given.length > MOST_CHARACTERS ? given : this.#cellsOf(given);
     if (
       text.length > MOST_CHARACTERS ||
       IS_DICT.test(text) ||
@@ -124,6 +128,24 @@ export class NamedLines implements LogFormat {
       if (this.#block) this.#block.last = line;
     }
     if (telling.length > 0 && this.#block) this.#block.last = line;
+  }
+
+  /** A row of a table with a metric per line as its name and its value: other cells count, or are extremes. */
+  #cellsOf(text: string): string {
+    if (!/^\s*[|│]/.test(text)) {
+      this.#table = undefined;
+      return text;
+    }
+    const cells = text
+      .trim()
+      .replace(/^[|│]|[|│]$/g, '')
+      .split(/[|│]/);
+    const value = valueColumn(cells.map((cell) => cell.trim()));
+    if (value !== undefined) this.#table = { cells: cells.length, value };
+    const isRow = this.#table?.cells === cells.length && value === undefined && HAS_NUMBER.test(text);
+    return isRow
+      ? `| ${cells[0]!.trim()} | ${plain(cells[this.#table!.value]!.trim(), cells[0]!.trim())} |`
+      : text;
   }
 
   /** Whether a line of one name and its number stands in a list of such lines, whose first two open a step. */

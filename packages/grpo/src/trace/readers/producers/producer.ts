@@ -35,6 +35,17 @@ export function zeroAdvantages(values: Record<string, number>): void {
     values['advantages/all_zero'] = Number(highest === 0 && other === 0);
 }
 
+/** Counts of groups that are solved by none, some or all of their completions, as a share of those without differences. */
+export function solvedGroups(values: Record<string, number>): void {
+  const of = (what: string) => {
+    const name = Object.keys(values).find((one) => new RegExp(`(?:^|/)solve[ _]${what}$`, 'i').test(one));
+    return name === undefined ? undefined : values[name];
+  };
+  const [none, some, all] = [of('none'), of('partial'), of('all')];
+  if (none !== undefined && some !== undefined && all !== undefined)
+    values.frac_reward_zero_std ??= (none + all) / (none + some + all);
+}
+
 /** The mean of those that are there, as `target`. */
 export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
   const known = sources.flatMap((name) => values[name] ?? []);

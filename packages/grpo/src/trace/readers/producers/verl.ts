@@ -48,11 +48,6 @@ export const verl: Producer = {
     const same = (a = 0, b = 0) => Math.abs(a - b) <= 1e-4 * Math.abs(b);
     if (lowest !== undefined && most !== undefined && most !== least)
       values['advantages/raw'] = Number(same(lowest, least) && same(highest, most));
-    // Of rLLM: numbers of groups.
-    const of = (what: string) => values[`batch/solve_${what}`];
-    const [none, some, all] = [of('none'), of('partial'), of('all')];
-    if (none !== undefined && some !== undefined && all !== undefined)
-      values.frac_reward_zero_std ??= (none + all) / (none + some + all);
   },
   averages: false,
   meaning: () => ({ rewardDeviation: 'batch' }),

@@ -57,7 +57,7 @@ export const canBe = (common: string, name: string, { least, largest, whole }: T
 
 /** Words that say of what a number is the mean, or where it was taken, and nothing of what it is. */
 const PLAIN =
-  /^(mean|avg|average|typical|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats|rl|opt|step)$/;
+  /^(mean|avg|average|typical|latest|batch|overall|total|train|training|trainer|current|cur|running|all|global|per|token|groups?|metrics|rollout|raw|exact|estimated|approx|div|divergence|learner|actor|policy|agent|optim|optimizer|stats|rl|opt|step)$/;
 /** Methods: a folder named after one holds the metrics of training. */
 const METHOD = /^(grpo|dapo|gspo|rloo|rlvr|rlhf)$/;
 /** Words after which a number is none of the step's. */
@@ -108,8 +108,11 @@ export function commonName(name: string): string | undefined {
 /** A unit of time behind a name: `reward mean (s)` is how long the rewards took. */
 const TIMED = /\((?:s|secs?|seconds?|ms|min|minutes?|h|hours?)\)$/i;
 
+/** Names of what a teacher gives: its `token_kl` is a signal with a sign, and no distance from the reference. */
+const DISTILLED = /distill|teacher|(?:^|\/)token_kl(?:\/|$)/i;
+
 function find(name: string): string | undefined {
-  if (TIMED.test(name)) return undefined;
+  if (TIMED.test(name) || DISTILLED.test(name)) return undefined;
   const evaluation = EVALUATION.exec(name)?.[1];
   if (evaluation !== undefined) {
     const common = ACCURACY.test(evaluation) ? 'reward' : find(evaluation);

@@ -1,6 +1,7 @@
 import { type Declared, declaredByBoth } from '../../declared.js';
 import type { MetricSeries, MetricsEntry } from '../../series.js';
 import { producerOf } from '../producers/index.js';
+import { solvedGroups } from '../producers/producer.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
@@ -35,6 +36,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
     const renamed = renaming.rename(values);
     producer.derive?.(renamed);
+    solvedGroups(renamed);
     for (const [name, rest] of COMPLEMENTS) {
       const share = renamed[name];
       if (share === undefined) continue;
