@@ -158,7 +158,9 @@ it('log-probs on which sampler and trainer agree against the plain path are thos
 
 it('log-probs of the sampler alone are those of what decodes, unless another prompt explains them', () => {
   const check = registry.find(({ code }) => code === 'H02.alone') as StepCheck;
-  expect(check.test(logprobs(-2, -1))).toMatchObject({ verdict: 'fail', measured: { token: 7 } });
+  const outcome = check.test(logprobs(-2, -1)) as Found<{ from: string }>;
+  expect(outcome).toMatchObject({ verdict: 'fail', measured: { token: 7, from: 'unknown' } });
+  expect(check.says(outcome.measured)).toContain('at its prompt');
   for (const [sampled, trained] of [
     [-1, -1],
     [-2, -2],
@@ -166,9 +168,9 @@ it('log-probs of the sampler alone are those of what decodes, unless another pro
   ] as const)
     expect(check.test(logprobs(sampled, trained)).verdict).toBe('pass');
   const first = { ...compared, handOver: 'completion' as const, quantity: FIRST_TOKEN, bound: 0.01 };
-  expect(check.test(logprobs(-2, -1, [first]))).toMatchObject({ measured: { isFromFirst: true } });
+  expect(check.test(logprobs(-2, -1, [first]))).toMatchObject({ measured: { from: 'first' } });
   expect(check.test(logprobs(-2, -1, [{ ...first, deviation: 0 }]))).toMatchObject({
-    measured: { isFromFirst: false },
+    measured: { from: 'later' },
   });
   const prompt = { handOver: 'completion' as const, quantity: 'prompt of a completion', compared: 1 };
   const other = { ...prompt, found: 'prompt 1', plain: 'prompt 2', deviation: 1, bound: 0 };

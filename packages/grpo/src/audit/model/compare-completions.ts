@@ -59,9 +59,14 @@ export function compareCompletions(context: AuditContext, { model, completions }
   };
 }
 
-/** The first token of each completion, which decoding takes from the pass over the prompt. */
+/** Log-prob above which a token is so sure that no fault of the logits shows in it. */
+const SURE = -0.05;
+
+/** The first tokens that are not sure, which decoding takes from the pass over the prompt. */
 function firstTokens(rows: readonly LogProbRow[], tolerance: Tolerance): Comparison[] {
-  const first = rows.map((row) => ({ ...row, tokens: row.tokens ?? [0] }));
+  const first = rows
+    .filter(({ plain }) => plain[0]! < SURE)
+    .map((row) => ({ ...row, tokens: row.tokens ?? [0] }));
   return compareRows('completion', FIRST_TOKEN, first, tolerance).slice(0, 1);
 }
 

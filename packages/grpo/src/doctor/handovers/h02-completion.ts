@@ -57,6 +57,16 @@ const pooled = runCheck({
     say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance, rounding and the choice of the completions explain ${bound}.`,
 });
 
+/** Where to look, by the tokens that are off. */
+const FROM: Readonly<Record<string, string>> = {
+  first:
+    'First tokens are off, too, which no cache has a part in: look at its copy of the weights, adapters that it lacks, its number type, temperature and prompt.',
+  later:
+    'First tokens hold: look at its cache (which keys it keeps, and from where), at positions and windows.',
+  unknown:
+    'Look at its copy of the weights, adapters that it lacks, its number type and temperature; at its cache, positions and windows; at its prompt.',
+};
+
 /** Where the trainer's own pass holds, the fault lies in what sampling alone does. */
 const alone = stepCheck({
   ...OF_HAND_OVERS,
@@ -78,16 +88,16 @@ const alone = stepCheck({
     const { sampled, trained } = both;
     const { quantity, found, plain, completion = 0, token = 0 } = sampled;
     const first = comparisonOf(audit, FIRST_TOKEN);
-    const isFromFirst = first !== undefined && isApart(first);
-    const measured = { found: Number(found), plain: Number(plain), token, isFromFirst };
+    const from = first === undefined ? 'unknown' : isApart(first) ? 'first' : 'later';
+    const measured = { found: Number(found), plain: Number(plain), token, from };
     const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
     // Another prompt explains it, where there is one.
     const prompt = comparisonOf(audit, 'prompt of a completion');
     const isOfOther = prompt && isApart(prompt);
     return isApart(sampled) && !isApart(trained) && !isOfOther ? fail(measured, evidence) : pass(measured);
   },
-  says: ({ found, plain, token, isFromFirst }) =>
-    say`The sampler gives token ${token + 1} of a completion the log-prob ${found}; the trainer’s pass over the same tokens holds, and a second, plain computation gives ${plain}: what samples computes otherwise than what trains. ${isFromFirst ? 'First tokens are off, too, which no cache has a part in: look at its copy of the weights, adapters that it lacks, its number type, temperature and prompt.' : 'First tokens hold: look at its cache (which keys it keeps, and from where), at positions and windows.'}`,
+  says: ({ found, plain, token, from }) =>
+    say`The sampler gives token ${token + 1} of a completion the log-prob ${found}; the trainer’s pass over the same tokens holds, and a second, plain computation gives ${plain}: what samples computes otherwise than what trains. ${FROM[from]!}`,
 });
 
 export const h02: Fault = { ...audited, checks: [...audited.checks, alone, pooled] };
