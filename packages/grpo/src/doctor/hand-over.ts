@@ -38,11 +38,15 @@ export const isApart = ({ deviation, bound }: Comparison): boolean => !(deviatio
 export const comparisonOf = (audit: Audit, quantity: string): Comparison | undefined =>
   audit.comparisons.find((one) => one.quantity === quantity);
 
-/** Log-probs of the same tokens by what samples and by what trains, where the audit held both. */
-export function bothLogProbs(audit: Audit): { sampled: Comparison; trained: Comparison } | undefined {
+/** Log-probs of the same tokens by what samples and by what trains, where the audit held both; the former as evidence. */
+export function bothLogProbs(audit: Audit) {
   const sampled = comparisonOf(audit, 'log-prob of the sampler');
   const trained = comparisonOf(audit, 'log-prob of the policy');
-  return sampled && trained && { sampled, trained };
+  if (!sampled || !trained) return undefined;
+  const { quantity, found, plain, completion = 0, token = 0 } = sampled;
+  const measured = { found: Number(found), plain: Number(plain) };
+  const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
+  return { sampled, trained, measured, evidence };
 }
 
 /** The check that holds a hand-over of the audit to the plain path: every comparison within its bound. */

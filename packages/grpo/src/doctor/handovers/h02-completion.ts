@@ -3,7 +3,7 @@ import { CHANCE_NATS, FIRST_TOKEN, LIKELIHOOD } from '../../trace/index.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { bothLogProbs, comparisonOf, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
 const info = {
@@ -85,12 +85,10 @@ const alone = stepCheck({
   test({ audit }) {
     const both = bothLogProbs(audit);
     if (!both) return notApplicable('log-probs by sampler and trainer');
-    const { sampled, trained } = both;
-    const { quantity, found, plain, completion = 0, token = 0 } = sampled;
+    const { sampled, trained, evidence } = both;
     const first = comparisonOf(audit, FIRST_TOKEN);
     const from = first === undefined ? 'unknown' : isApart(first) ? 'first' : 'later';
-    const measured = { found: Number(found), plain: Number(plain), token, from };
-    const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
+    const measured = { ...both.measured, token: sampled.token ?? 0, from };
     // Another prompt explains it, where there is one.
     const prompt = comparisonOf(audit, 'prompt of a completion');
     const isOfOther = prompt && isApart(prompt);

@@ -2,7 +2,7 @@ import type { Comparison } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { bothLogProbs, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
-import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
+import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
 const info = {
@@ -47,11 +47,8 @@ const shared = stepCheck({
   test({ audit }) {
     const both = bothLogProbs(audit);
     if (!both) return notApplicable('log-probs by sampler and trainer');
-    const { sampled, trained } = both;
-    const { quantity, found, plain, completion = 0, token = 0 } = sampled;
-    const measured = { found: Number(found), plain: Number(plain) };
+    const { sampled, trained, measured, evidence } = both;
     const isShared = isApart(sampled) && isApart(trained) && areOne(sampled, trained);
-    const evidence: Evidence[] = [{ completion, token, text: quantity, values: measured }];
     return isShared ? fail(measured, evidence) : pass(measured);
   },
   says: ({ found, plain }) =>
