@@ -112,9 +112,9 @@ def declared_loss(trainer, rows: int, rollout_tokens: int) -> tuple[Form | None,
 
 
 def most_tokens(trainer) -> int:
-    """The limit of a completion: what generation is told may be less than what the trainer declares."""
+    """The limit of a completion: generation may be told another than the trainer declares."""
     told = getattr(getattr(trainer, "generation_config", None), "max_new_tokens", None)
-    return min(trainer.max_completion_length, told or trainer.max_completion_length)
+    return told or trainer.max_completion_length
 
 
 def is_sharded(trainer) -> bool:
