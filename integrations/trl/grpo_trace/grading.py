@@ -125,7 +125,6 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
         chosen = _chosen(used[:, k], trainer.args.seed + rollout.step)
         try:
             own = regrade.plain(chosen, used[:, k])
-            joined = regrade.joined(range(rows), used[:, k])
         except Exception as error:  # noqa: BLE001: of the user's function, called as TRL does not call it
             missing.append(f"{name}: it raised {type(error).__name__} when it graded again: {error}")
             continue
@@ -133,6 +132,11 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             missing.append(f"{name}: a reward that is the same twice")
             rollout.probes["unstable"].append(name)
             continue
+        try:
+            joined = regrade.joined(range(rows), used[:, k])
+        except Exception as error:  # noqa: BLE001: the same, on a text that the model did not write
+            missing.append(f"{name}: its values without line breaks: it raised {type(error).__name__}: {error}")
+            joined = None
         if joined:
             rollout.probes.setdefault("lineBreaks", []).append({"reward": name, **joined})
         pairs[name] = [
