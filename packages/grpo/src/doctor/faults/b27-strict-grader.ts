@@ -85,7 +85,7 @@ export const b27: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B20', 'B28', 'B30'],
       settles: 'The value that the function gives the reference answer itself.',
-      proofs: ['TRL run'],
+      proofs: ['native', 'TRL run'],
       needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
       see({ answers, texts, promptOf, rewardNames, rewardValues }) {
         const golds = texts.map((_, b) => goldIn(answers[promptOf[b]!] ?? ''));
