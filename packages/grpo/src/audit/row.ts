@@ -7,8 +7,8 @@ import { worstOf } from './worst.js';
 
 /** Relative: sums of the same numbers in another order. */
 const ROUNDING = 1e-6;
-/** Relative: rewards that differ by less are sums of the same parts. */
-const EQUAL = 1e-9;
+/** Relative: rewards that differ by less are sums of the same parts in another order. */
+const EQUAL = 1e-12;
 
 /** Metrics by their names, as a row of `metrics.jsonl` has them. */
 type Row = Readonly<Record<string, number>>;
@@ -85,7 +85,7 @@ function recordedRollout(record: StepRecord): Rollout | undefined {
 function ofRollout({ lengths, finish, prompts, graded, columns, penalty, sums }: Rollout): Row {
   const ended = lengths.filter((_, b) => finish[b] === 'stop');
   const groups = groupsOf(prompts).map((group) => known(group.map((b) => graded[b]!)));
-  const equal = groups.filter((own) => largest(own) - smallest(own) <= EQUAL * Math.abs(largest(own)));
+  const equal = groups.filter((own) => !(largest(own) - smallest(own) > EQUAL * largest(own.map(Math.abs))));
   return {
     reward: meanOf(graded),
     reward_std: deviationOf(graded),

@@ -124,6 +124,11 @@ describe('the rendezvous', () => {
       { ...TORCHRUN, LOCAL_WORLD_SIZE: '8' },
       /LOCAL_WORLD_SIZE=8 and WORLD_SIZE=4/,
     ],
+    [
+      'any port, of another rank than 0',
+      { ...TORCHRUN, MASTER_PORT: '0' },
+      /MASTER_PORT must be a whole number >= 1/,
+    ],
     ['a word', { ...TORCHRUN, WORLD_SIZE: 'two' }, /WORLD_SIZE must be a whole number >= 1, found 'two'/],
     [
       'another rank than that of srun',

@@ -56,10 +56,15 @@ describe('findings are arranged', () => {
 });
 
 /** The report of a log for a terminal. */
-async function reported(name: string, text: string, width?: number): Promise<string> {
+async function reported(
+  name: string,
+  text: string,
+  width?: number,
+  more: readonly string[] = [],
+): Promise<string> {
   const diagnosed = await diagnoseText(name, text);
   const { kind, files, notes, broken, series } = diagnosed.reading;
-  const read = { path: name, kind, files, notes, broken, isGrpo: true };
+  const read = { path: name, kind, files, notes: [...more, ...notes], broken, isGrpo: true };
   const examined = { ...read, records: 0, entries: series!.entries.length };
   return terminalReport(reportOf(examined, diagnosed, registry), width);
 }
@@ -69,6 +74,15 @@ it.each([40, 60, 100])('a report fits into %i columns', async (width) => {
   expect(lines.length).toBeGreaterThan(20);
   // A name longer than a line stands alone.
   expect(lines.filter((line) => line.length > width && line.trim().includes(' '))).toEqual([]);
+});
+
+it('the first note has room on a full screen', async () => {
+  const report = await reported('run.log', rookworldLog({ miss: () => -5 }), 40, [
+    'It overrides a method.',
+    'Other.',
+  ]);
+  expect(report).toContain('It overrides a method.');
+  expect(report).not.toContain('Other.');
 });
 
 describe('a place', () => {

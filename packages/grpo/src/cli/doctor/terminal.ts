@@ -37,7 +37,7 @@ export function terminalReport(report: Report, width = 100): string {
   const fixed = blocks([head, lead, told, coverage ?? []]);
   const sections = sectionLines(report, width, Math.max(3, LINES - fixed.length - 1));
   const room = LINES - fixed.length - (sections.length > 0 ? sections.length + 1 : 0);
-  // The first tells what no check knows, such as methods that a user replaced.
+  // The first always has room: of step records it names the methods that a user replaced.
   const last = [...(coverage ?? []), ...fitting(others, Math.max(room, others[0]?.length ?? 0))];
   const between = cause ? [told, sections] : [sections, told];
   return `${blocks([head, lead, ...between, last]).join('\n')}\n`;

@@ -20,7 +20,7 @@ describe('a change in a log of a few entries', () => {
     expect(breakIn([1539, 482, 380, 15.6], 1)).toMatchObject({ isSteady: true, isShown: true, to: 15.6 });
     expect(breakIn([1539, 482, 380, 170], 1)).toMatchObject({ isSteady: false, isShown: false });
     expect(breakIn([1539, 482, 490, 15.6], 1)).toMatchObject({ isSteady: false });
-    // What is judged by difference has no ratio.
+    // Shares are judged by their difference, and have no ratio.
     expect(breakIn([1, 6, 12, 40])).toMatchObject({ isSteady: false });
   });
 });

@@ -336,7 +336,7 @@ export const b20: Fault = {
   ],
 };
 
-/** What a reward gave the completions of a step; those that it did not grade left out. */
+/** Values of a reward for the completions of a step, without those that it left ungraded. */
 function valuesOf({ rewards }: StepRecord, name: string): number[] {
   const [k, count] = [rewards?.names?.indexOf(name) ?? -1, rewards?.totals?.length ?? 0];
   return k < 0 ? [] : withoutNaN(rewards?.values?.subarray(k * count, (k + 1) * count) ?? []);

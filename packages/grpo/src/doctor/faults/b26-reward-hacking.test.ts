@@ -139,6 +139,10 @@ describe('B26.near', () => {
     expect(judged((off) => off <= 5 || off > 60)).toMatchObject({ verdict: 'pass' });
   });
 
+  it('passes a form that most wrong numbers have, the farthest not', () => {
+    expect(judged((off) => off <= 100)).toMatchObject({ verdict: 'pass' });
+  });
+
   it('takes parts of fractions for no numbers', () => {
     expect(
       judged(
@@ -150,13 +154,13 @@ describe('B26.near', () => {
 });
 
 /** Groups whose first half gives the answer 5, and whose others count on; `paid` says who earns. */
-const counted = (paid: (group: number, isRight: boolean) => boolean) => (record: StepRecord) => {
+const counted = (paid: (group: number, isRight: boolean, b: number) => boolean) => (record: StepRecord) => {
   const { completions, rewards, prompts } = record;
   prompts!.answers = Array.from(prompts!.lengths!, (_, p) => (p === 0 ? 'five' : '5'));
   for (const [b, p] of completions!.prompt!.entries()) {
     const isRight = b % 2 === 0;
     completions!.texts![b] = `It is ${isRight ? 5 : 6 + b}`;
-    rewards!.values![b] = Number(paid(p, isRight));
+    rewards!.values![b] = Number(paid(p, isRight, b));
   }
 };
 
@@ -173,6 +177,8 @@ describe('B26.agree', () => {
 
   it('passes a grader of the answer, and one that pays several answers everywhere', () => {
     expect(judged((_, isRight) => isRight)).toMatchObject({ verdict: 'pass' });
+    // One that is paid alone agrees with itself.
+    expect(judged((group, _, b) => group === 0 || b % 4 === 0)).toMatchObject({ verdict: 'pass' });
     expect(judged((group, isRight) => group === 0 || !isRight)).toMatchObject({ verdict: 'pass' });
   });
 });

@@ -1,4 +1,4 @@
-import { sum } from '../../maths/moments.js';
+import { largest, smallest, sum } from '../../maths/moments.js';
 import { slope } from '../../maths/trend.js';
 import { CANARY } from '../../trace/index.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
@@ -118,7 +118,7 @@ export const b26: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 5,
-      threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: no ${ENOUGH_NEAR} others are paid as much at most half of the wrong ones, whose last number lies nearer to the answer than that of every wrong one that is not, by chance in less than one of 2,000 ways`,
+      threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: it pays no ${ENOUGH_NEAR} others as much, at most half of the wrong ones, whose last numbers all lie nearer to the answer than those of the other wrong ones, as chance would have it in less than one of 2,000 ways`,
       sources: [],
       why: 'Seen in a grader that took answers within 1 %: 136 for 137. A policy need not compute to the last digit then.',
       remedy: 'Compare whole numbers exactly, and give a tolerance to what was measured or rounded only.',
@@ -135,29 +135,34 @@ export const b26: Fault = {
           return [{ b, off, relative: off / Math.max(Math.abs(right), 1e-9), text: `${number} for ${gold}` }];
         });
         if (given.length === 0) return 'reference answers that are numbers';
+        const [right, wrong] = [given.filter(({ off }) => off === 0), given.filter(({ off }) => off > 0)];
         return rewardNames.map((reward, k) => {
           const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
-          const most = Math.max(...values);
-          const isVaried = most > Math.min(...values);
+          const most = largest(values);
           return {
             reward,
-            isVaried,
-            given: given.map(({ b, ...one }) => ({ ...one, paid: values[b] === most })),
+            isVaried: most > smallest(values),
+            // Only what is paid is shown.
+            isRightPaid: right.every(({ b }) => values[b] === most),
+            wrong: wrong.map(({ b, text, ...far }) =>
+              values[b] === most ? { ...far, paid: text } : { ...far, paid: undefined },
+            ),
           };
         });
       },
       test(seen): Outcome<{ reward: string; paid: number; answers: string }> {
         const found = byReward(seen).flatMap(({ reward, own }) => {
-          const given = own
-            .filter(({ isVaried }) => isVaried)
-            .flatMap((one) => one.given.map((each) => ({ ...each, step: one.step })));
-          const [right, wrong] = [given.filter(({ off }) => off === 0), given.filter(({ off }) => off > 0)];
-          const [paid, unpaid] = [wrong.filter((one) => one.paid), wrong.filter((one) => !one.paid)];
+          const varied = own.filter(({ isVaried }) => isVaried);
+          const wrong = varied.flatMap((one) => one.wrong.map((each) => ({ ...each, step: one.step })));
+          const paid = wrong.flatMap(({ paid: text, ...one }) =>
+            text === undefined ? [] : [{ ...one, text }],
+          );
+          const unpaid = wrong.filter((one) => one.paid === undefined);
           const isNearer = (['off', 'relative'] as const).some(
-            (by) => Math.max(...paid.map((one) => one[by])) < Math.min(...unpaid.map((one) => one[by])),
+            (by) => largest(paid.map((one) => one[by])) < smallest(unpaid.map((one) => one[by])),
           );
           const isFound =
-            right.every((one) => one.paid) &&
+            varied.every(({ isRightPaid }) => isRightPaid) &&
             paid.length >= ENOUGH_NEAR &&
             // A tolerance pays few of the wrong ones; a form is paid wherever it is kept.
             paid.length <= unpaid.length &&

@@ -1,4 +1,4 @@
-import { isFlat, smallest, sum } from '../../maths/moments.js';
+import { isFlat, largest, smallest, sum } from '../../maths/moments.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
@@ -94,13 +94,14 @@ export const b27: Fault = {
         const ending = golds.filter((gold, b) => gold !== '' && endsIn(texts[b]!, gold)).length;
         return rewardNames.map((reward, k) => {
           const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
-          return { reward, values, same: same.length, ending, text: texts[same[0] ?? -1] ?? '' };
+          const range = [smallest(values), largest(values)];
+          return { reward, range, same: same.length, ending, text: texts[same[0] ?? -1] ?? '' };
         });
       },
       test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {
         const found = byReward(seen).flatMap(({ reward, own }) => {
-          const values = own.flatMap((one) => [...one.values]);
-          const isDead = isFlat(values) && values[0]! <= 0;
+          const ranges = own.flatMap(({ range }) => range).filter(Number.isFinite);
+          const isDead = ranges.length > 0 && isFlat(ranges) && ranges[0]! <= 0;
           const [same, ending] = [sum(own.map((one) => one.same)), sum(own.map((one) => one.ending))];
           const isWhole = same >= ENOUGH_RIGHT && !FORM.test(reward);
           if (!isDead || ending < ENOUGH_RIGHT) return [];

@@ -74,6 +74,16 @@ const from = (place: number, by: number) => (record: StepRecord) => {
 
 testStepCheck('B39.own', [
   {
+    name: 'three late tokens, which chance may put there',
+    into: { bonus: true },
+    plant: (record) => {
+      const late = [12, 13, 14].map((b) => startOf(record, b) + 19);
+      change(record, 'policyLogprobs', (value, i) => (late.includes(i) ? value - 2 : value));
+    },
+    verdict: 'fail',
+    measured: { place: 0 },
+  },
+  {
     name: 'decoding that computes otherwise from a place on',
     into: { bonus: true },
     plant: from(25, 2),

@@ -91,11 +91,10 @@ export const b39: Fault = {
         if (gap.tokens === 0) return notApplicable('completions scored in the sampled length');
         const isOther = record.servers?.some(({ isOwnEngine }) => !isOwnEngine) && !isFull(record);
         const tolerance = isOther ? { mean: MOST_GAP, max: Number.POSITIVE_INFINITY } : toleranceOf(record);
+        const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens, place: 0 };
+        if (gap.mean <= tolerance.mean && gap.max <= tolerance.max) return pass(measured);
         const place = placeOfGap(record, firstPolicyLogprobs, comparableLogprobs, toleranceOf(record).max);
-        const measured = { mean: gap.mean, max: gap.max, tokens: gap.tokens, place: place ?? 0 };
-        return gap.mean <= tolerance.mean && gap.max <= tolerance.max
-          ? pass(measured)
-          : warn(measured, [placeOf(record, gap.worst)]);
+        return warn({ ...measured, place: place ?? 0 }, [placeOf(record, gap.worst)]);
       },
       says: (m) =>
         say`Sampler and trainer differ by ${m.mean} nat per token on average, ${m.max} at most.${behind(m.place)}`,
@@ -120,14 +119,15 @@ export const b39: Fault = {
         if (!isOwn || record.declared?.ownStages?.length)
           return notApplicable('a float32 run of grpo, whose own stages sample and score');
         const gap = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);
-        // What is no number has a check of its own.
+        // B45.finite judges NaN.
         if (!(gap.max >= 0)) return notApplicable('numbers, in the sampled length');
         // Log-probs after truncation are higher everywhere: B19.processed names that.
         if (isTruncated(record) && -gap.signed > ALL_HIGHER * gap.mean)
           return notApplicable('log-probs that truncation does not explain');
+        const measured = { max: gap.max, tokens: gap.tokens, place: 0 };
+        if (gap.max <= NO_ROUNDING) return pass(measured);
         const place = placeOfGap(record, firstPolicyLogprobs, comparableLogprobs, toleranceOf(record).max);
-        const measured = { max: gap.max, tokens: gap.tokens, place: place ?? 0 };
-        return gap.max <= NO_ROUNDING ? pass(measured) : fail(measured, [placeOf(record, gap.worst)]);
+        return fail({ ...measured, place: place ?? 0 }, [placeOf(record, gap.worst)]);
       },
       says: (m) =>
         say`Sampler and trainer differ by up to ${m.max} nat for one token, with the same weights in one engine.${behind(m.place)}`,

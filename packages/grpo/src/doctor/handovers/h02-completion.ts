@@ -57,7 +57,7 @@ const pooled = runCheck({
     say`The ${tokens} tokens that were audited are likelier by ${gain} nats at ${times} times the declared temperature than at the declared one; chance, rounding and the choice of the completions explain ${bound}.`,
 });
 
-/** Where to look, by the tokens that are off. */
+/** Advice by the tokens that are off. */
 const FROM: Readonly<Record<string, string>> = {
   first:
     'First tokens are off, too, which no cache has a part in: look at its copy of the weights, adapters that it lacks, its number type, temperature and prompt.',
@@ -67,7 +67,7 @@ const FROM: Readonly<Record<string, string>> = {
     'Look at its copy of the weights, adapters that it lacks, its number type and temperature; at its cache, positions and windows; at its prompt.',
 };
 
-/** Where the trainer's own pass holds, the fault lies in what sampling alone does. */
+/** The sampler against the trainer's own pass: if only the former is off, sampling alone is at fault. */
 const alone = stepCheck({
   ...OF_HAND_OVERS,
   ...info,

@@ -1,5 +1,6 @@
 /** The first update of a step: the policy is still the one that sampled. */
 
+import { smallest } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { inputs, membersOf, replayedOf } from '../inputs.js';
 import { once, onceOfBoth } from '../once.js';
@@ -75,7 +76,7 @@ export function placeOfGap(
         ),
   );
   const apart = tokens.filter(({ gap }) => gap > limit);
-  const place = Math.min(...apart.map(({ t }) => t));
+  const place = smallest(apart.map(({ t }) => t));
   const behind = tokens.filter(({ t }) => t >= place).length;
   const isTold =
     apart.length >= APART &&

@@ -37,14 +37,18 @@ export function zeroAdvantages(values: Record<string, number>): void {
 
 /** Counts of groups that are solved by none, some or all of their completions, as a share of those without differences. */
 export function solvedGroups(values: Record<string, number>): void {
-  const of = (what: string) => {
-    const name = Object.keys(values).find((one) => new RegExp(`(?:^|/)solve[ _]${what}$`, 'i').test(one));
-    return name === undefined ? undefined : values[name];
-  };
-  const [none, some, all] = [of('none'), of('partial'), of('all')];
-  if (none !== undefined && some !== undefined && all !== undefined)
-    values.frac_reward_zero_std ??= (none + all) / (none + some + all);
+  const counts: Record<string, number> = {};
+  for (const name of Object.keys(values)) {
+    const by = SOLVED.exec(name)?.[1];
+    if (by !== undefined) counts[by.toLowerCase()] = values[name]!;
+  }
+  const { none, partial, all } = counts;
+  if (none !== undefined && partial !== undefined && all !== undefined)
+    values.frac_reward_zero_std ??= (none + all) / (none + partial + all);
 }
+
+/** `batch/solve_none`, `Solve All`. */
+const SOLVED = /(?:^|\/)solve[ _](none|partial|all)$/i;
 
 /** The mean of those that are there, as `target`. */
 export function meanOf(values: Record<string, number>, target: string, sources: readonly string[]): void {
