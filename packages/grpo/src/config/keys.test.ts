@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editDistance } from '../errors/nearest-name.js';
 import { readsKey } from './command-keys.js';
-import { keys } from './keys.js';
+import { findKey, keys } from './keys.js';
+import { OUR_KEYS, oursOf } from './other-names.js';
 import { resolveConfig } from './resolve.js';
 
 const COMMANDS = ['train', 'sft', 'expert', 'eval', 'generate', 'demo'] as const;
@@ -42,6 +43,24 @@ describe('keys', () => {
       expect(value, key.path).toEqual(key.default);
     }
   });
+});
+
+it('answers names of other trainers with keys that exist', () => {
+  const named = [
+    'num_generations',
+    'per_device_train_batch_size',
+    'trainer.save_freq',
+    'LR',
+    'target_modules',
+  ];
+  expect(named.map(oursOf)).toEqual([
+    'rollout.group',
+    'train.microBatchTokens',
+    'checkpoint.every',
+    'optimizer.learningRate',
+    'lora.targets',
+  ]);
+  for (const key of Object.values(OUR_KEYS)) expect(findKey(key), key).toBeDefined();
 });
 
 describe('editDistance', () => {

@@ -138,6 +138,11 @@ describe('problems', () => {
     ['temprature=1', 'rollout.temperature'],
     ['optimiser.learning_rate=1', 'optimizer.learningRate'],
     ['Seed=1', 'seed'],
+    ['num_generations=8', 'rollout.group'],
+    ['data.train_files=a', 'task.data'],
+    ['actor_rollout_ref.rollout.n=8', 'rollout.group'],
+    ['optimizer.lr=1', 'optimizer.learningRate'],
+    ['epochs=1', 'train.steps'],
   ])('names the key nearest to %s', (setting, nearest) => {
     const [written] = setting.split('=');
     expect(failure({ settings: [...MINIMAL, setting] })).toBe(

@@ -1,5 +1,6 @@
 import { nearestName } from '../../errors/nearest-name.js';
 import { findKey, keys, sections } from '../keys.js';
+import { oursOf } from '../other-names.js';
 
 /** A value with its source. */
 export interface Entry {
@@ -49,7 +50,8 @@ export function notAKey(path: readonly string[], source: string): string {
   if (instead !== undefined) return `${written} (${source}) is gone: ${instead}`;
   const known = keys.map((key) => key.path);
   const begun = written.includes('.') ? undefined : sections.find((section) => written.startsWith(section));
-  const best = begun ?? nearestName(written, path.length === 1 ? [...known, ...sections] : known);
+  const best =
+    begun ?? oursOf(written) ?? nearestName(written, written.includes('.') ? known : [...known, ...sections]);
   return `Unknown key ${written} (${source}). The nearest known key is ${best}.`;
 }
 

@@ -1,6 +1,7 @@
 /** Settings of a run in the names that its trainer gives them, and what they declare. */
 
 import { RATIO_LEVELS, SCALES, type Scale } from '../../../config/choices.js';
+import { TRL_NAMES } from '../../../config/other-names.js';
 import { isObject } from '../../../formats/json.js';
 import { known } from '../../../formats/known.js';
 import type { Declared } from '../../declared.js';
@@ -10,33 +11,6 @@ import type { Hints } from './hints.js';
 
 /** A setting as the log or the file beside it has it. */
 export type Setting = string | number | boolean | null;
-
-/** TRL's name of a setting, and the names of others. */
-const OTHERS: Readonly<Record<string, readonly string[]>> = {
-  num_generations: [
-    'actor_rollout_ref.rollout.n',
-    'group_size',
-    'n_samples_per_prompt',
-    'num_samples_per_prompt',
-    'rollouts_per_prompt',
-    'samples_per_prompt',
-    'rollouts_per_example',
-  ],
-  max_completion_length: [
-    'data.max_response_length',
-    'max_response_length',
-    'max_new_tokens',
-    'max_gen_len',
-    'max_tokens',
-  ],
-  max_prompt_length: ['data.max_prompt_length'],
-  learning_rate: ['actor_rollout_ref.actor.optim.lr', 'lr', 'actor_learning_rate'],
-  beta: ['kl_coef', 'kl_beta', 'kl_coeff', 'init_kl_coef'],
-  temperature: ['actor_rollout_ref.rollout.temperature', 'sampling_temperature'],
-  max_steps: ['total_optimization_steps', 'total_training_steps', 'trainer.total_training_steps'],
-  top_p: ['actor_rollout_ref.rollout.top_p'],
-  max_grad_norm: ['actor_rollout_ref.actor.grad_clip', 'grad_clip', 'clip_grad'],
-};
 
 const MOST_SETTINGS = 2000;
 const MOST_CHARACTERS = 500;
@@ -83,7 +57,7 @@ export function meaningOf(
 
 /** Settings of other trainers under TRL's names. */
 function trlNames(settings: Readonly<Record<string, Setting>>): Record<string, Setting> {
-  const named = Object.entries(OTHERS).flatMap(([name, others]) => {
+  const named = Object.entries(TRL_NAMES).flatMap(([name, others]) => {
     const found = others.find((other) => Object.hasOwn(settings, other));
     return found === undefined ? [] : [[name, settings[found]!] as const];
   });
