@@ -95,7 +95,18 @@ describe('arguments', () => {
       expect(await grpo(argv)).toMatchObject({
         code: 0,
         err: '',
-        out: expect.stringContaining('rollout.group=8'),
+        out: expect.stringMatching(/\n {2}rollout\. +prompts, group/),
+      });
+    }
+    for (const argv of [
+      ['train', '--help', 'rollout', '--json'],
+      ['train', 'seed=1', '-h', 'rollout', 'kl.beta=1'],
+      ['help', 'train', 'rollout'],
+    ]) {
+      expect(await grpo(argv)).toMatchObject({
+        code: 0,
+        err: '',
+        out: expect.stringMatching(/^rollout\n.* {2}rollout\.group=8 /s),
       });
     }
     expect((await grpo(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);

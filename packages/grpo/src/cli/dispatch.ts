@@ -51,7 +51,7 @@ async function runCommand(
       const args = parseArguments(command, argv);
       return (await command.load(args)).run(args);
     }
-    stdout.write(commandHelp(command, argv));
+    stdout.write(commandHelp(command, argv, topicsOf(name === 'help' ? ['--help', ...argv] : argv)));
     return 0;
   }
   const family = commands.filter((command) => command.name.startsWith(`${words[0]} `));
@@ -87,6 +87,13 @@ function unknownCommand([first = '', second = '']: readonly string[], candidates
     `Unknown command '${wanted}'. The nearest known command is ${nearestName(wanted, names)}.`,
     { hint: 'grpo --help lists the commands.' },
   );
+}
+
+/** The words right behind `--help`. */
+function topicsOf(argv: readonly string[]): readonly string[] {
+  const behind = argv.slice(argv.findIndex(isHelp) + 1);
+  const end = behind.findIndex((word) => word.startsWith('-') || word.includes('='));
+  return end === -1 ? behind : behind.slice(0, end);
 }
 
 function isHelp(word: string): boolean {

@@ -13,9 +13,12 @@ describe('help', () => {
   it.each(commands.map((command) => [command.name, command] as const))(
     'of %s has its flags and exactly its keys, and fits 100 columns',
     (_, command) => {
-      const text = commandHelp(command);
-      expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
-      for (const flag of ['help', ...Object.keys(command.flags)]) expect(text).toContain(`\n  --${flag}`);
+      const brief = commandHelp(command);
+      const text = commandHelp(command, [], ['all']);
+      for (const line of [...brief.split('\n'), ...text.split('\n')])
+        expect(line.length, line).toBeLessThanOrEqual(100);
+      expect(brief.split('\n').length).toBeLessThan(130);
+      for (const flag of ['help', ...Object.keys(command.flags)]) expect(brief).toContain(`\n  --${flag}`);
       const listed = [...text.matchAll(/^ {2}([\w.]+)(=\S*)?( |$)/gm)].map((match) => match[1]);
       const expected = keys.filter((key) => command.keys && readsKey(command.keys, key.path));
       expect(listed).toEqual(expected.map((key) => key.path));
@@ -23,13 +26,13 @@ describe('help', () => {
   );
 
   it('leaves no key of the schema out', () => {
-    const all = commands.map((one) => commandHelp(one)).join('\n');
+    const all = commands.map((one) => commandHelp(one, [], ['all'])).join('\n');
     for (const key of keys)
       expect(all, key.path).toMatch(new RegExp(`^ {2}${key.path.replace('.', '\\.')}[= ]`, 'm'));
   });
 
   it('shows defaults, help and types from the schema', () => {
-    const text = commandHelp(info('train'));
+    const text = commandHelp(info('train'), [], ['all']);
     expect(text.slice(text.indexOf('\ncheckpoint\n'))).toMatchInlineSnapshot(`
       "
       checkpoint
@@ -61,6 +64,23 @@ describe('help', () => {
     expect(text).toContain('optimizer.learningRate=1e-6 ');
     expect(text).toContain('eval.before=true ');
     expect(text).toMatch(/ {2}task\.data {2,}File of problems/);
+  });
+
+  it('names every section and its keys, and shows in full what is asked for', () => {
+    const brief = commandHelp(info('train'));
+    expect(brief).toMatch(/^ {2}checkpoint\. +every, minutes, keep$/m);
+    expect(brief).not.toContain('checkpoint.every');
+    const one = commandHelp(info('train'), [], ['checkpoint', 'record.every']);
+    expect(one).toMatch(/^checkpoint\n {2}checkpoint\.every=0 /);
+    expect(one).toContain('\n\nrecord\n  record.every=0 ');
+    expect(one).not.toContain('doctor');
+    expect(commandHelp(info('train'), [], ['general'])).toContain('seed=0');
+  });
+
+  it('names the nearest of a topic that is none', () => {
+    const of = (topic: string) => () => commandHelp(info('train'), [], [topic]);
+    expect(of('rolout')).toThrow('grpo train has no settings rolout. The nearest are rollout.');
+    expect(of('num_generations')).toThrow('The nearest are rollout.group.');
   });
 
   it('lists the commands', () => {

@@ -1,5 +1,8 @@
 import { readsKey } from '../config/command-keys.js';
+import { UsageError } from '../config/index.js';
 import { type Key, keys } from '../config/keys.js';
+import { oursOf } from '../config/other-names.js';
+import { nearestName } from '../errors/nearest-name.js';
 import { type CommandInfo, flagsOf } from './command.js';
 import { twoColumns } from './text-layout.js';
 
@@ -24,11 +27,45 @@ export function overview(commands: readonly CommandInfo[]): string {
 }
 
 /**
- * `grpo COMMAND --help`: flags, then every setting with its default, from the schema.
+ * `grpo COMMAND --help`: flags, the settings at the top, and the names of the others; with topics the settings of
+ * these sections, each with its default, from the schema.
  *
  * @param argv - the rest of the command line, which may bring more flags
+ * @param topics - sections or keys, or `all`. Throws `UsageError` for others
  */
-export function commandHelp(command: CommandInfo, argv: readonly string[] = []): string {
+export function commandHelp(
+  command: CommandInfo,
+  argv: readonly string[] = [],
+  topics: readonly string[] = [],
+): string {
+  const readable = keys.filter((key) => command.keys && readsKey(command.keys, key.path));
+  const all = [...new Set(readable.map((key) => key.section))];
+  const shown = topics.flatMap((topic) => sectionsOf(topic, readable, all, command.name));
+  const inFull = new Set(shown.length > 0 ? shown : all.filter((section) => section === ''));
+  const lines = shown.length > 0 ? [] : beginning(command, argv, readable.length > 0);
+  for (const section of inFull) {
+    const rows = readable.filter((key) => key.section === section).map(keyRow);
+    lines.push('', section === '' ? GENERAL : section, ...twoColumns(rows, 34, WIDTH));
+  }
+  const others = all.filter((section) => !inFull.has(section));
+  if (shown.length === 0 && others.length > 0) {
+    const rows = others.map((section) => {
+      const own = readable.filter((key) => key.section === section);
+      return [`  ${section}.`, own.map(({ path }) => path.slice(section.length + 1)).join(', ')] as const;
+    });
+    lines.push(
+      '',
+      `Sections: grpo ${command.name} --help ${others[0]} shows one in full, --help all every one.`,
+    );
+    lines.push(...twoColumns(rows, 18, WIDTH));
+  }
+  return `${lines.join('\n').trimStart()}\n`;
+}
+
+/** The section of the keys that have none. */
+const GENERAL = 'general';
+
+function beginning(command: CommandInfo, argv: readonly string[], settings: boolean): string[] {
   const flags = Object.entries(flagsOf(command, argv)).map(([name, { value, help }]) => {
     return [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const;
   });
@@ -39,19 +76,30 @@ export function commandHelp(command: CommandInfo, argv: readonly string[] = []):
     '',
     ...twoColumns([...flags, ['  --help', 'This help']], 24, WIDTH),
   ];
-  const readable = keys.filter((key) => command.keys && readsKey(command.keys, key.path));
-  if (readable.length > 0) {
-    lines.push('', 'Settings, with their defaults. On the command line: key=value, lists as YAML ([a, b]).');
-    if ('config' in command.flags) {
-      lines.push('In a YAML file the dots are nesting. The command line wins over the file.');
-    }
-    lines.push('Paths are relative to the current folder.');
-  }
-  for (const section of new Set(readable.map((key) => key.section))) {
-    const rows = readable.filter((key) => key.section === section).map(keyRow);
-    lines.push('', section === '' ? 'general' : section, ...twoColumns(rows, 34, WIDTH));
-  }
-  return `${lines.join('\n')}\n`;
+  if (!settings) return lines;
+  lines.push('', 'Settings, with their defaults. On the command line: key=value, lists as YAML ([a, b]).');
+  if ('config' in command.flags)
+    lines.push('In a YAML file the dots are nesting. The command line wins over the file.');
+  lines.push('Paths are relative to the current folder.');
+  return lines;
+}
+
+/** The sections that a topic of help means. */
+function sectionsOf(
+  topic: string,
+  readable: readonly Key[],
+  all: readonly string[],
+  command: string,
+): readonly string[] {
+  if (topic === 'all') return all;
+  const key = readable.find(({ path }) => path === topic);
+  const section = topic === GENERAL ? '' : (key?.section ?? topic);
+  if (all.includes(section)) return [section];
+  const known = ['all', GENERAL, ...all.filter((name) => name !== ''), ...readable.map(({ path }) => path)];
+  const nearest = oursOf(topic) ?? nearestName(topic, known);
+  throw new UsageError(`grpo ${command} has no settings ${topic}. The nearest are ${nearest}.`, {
+    hint: `grpo ${command} --help lists them.`,
+  });
 }
 
 function keyRow(key: Key): [string, string] {

@@ -20,7 +20,7 @@ type Common = Pick<
   'preset' | 'seed' | 'device' | 'dtype' | 'threads' | 'memory' | 'rollout' | 'eval'
 >;
 
-/** Settings of `train`, nested as in a YAML file; each has a default. `npx grpo train --help` tells what they do. */
+/** Settings of `train`, nested as in a YAML file; each has a default. `npx grpo train --help all` tells what they do. */
 export type TrainSettings = Common &
   Pick<
     ConfigInput,
@@ -40,14 +40,14 @@ export type TrainSettings = Common &
     | 'sinks'
   >;
 
-/** Settings of `sft`. `npx grpo sft --help` tells what they do. */
+/** Settings of `sft`. `npx grpo sft --help all` tells what they do. */
 export type SftSettings = Common &
   Pick<ConfigInput, 'sft' | 'lora' | 'checkpoint' | 'sinks'> & {
     optimizer?: Omit<Section<'optimizer'>, 'learningRate'>;
     train?: Pick<Section<'train'>, 'microBatchTokens' | 'recompute'>;
   };
 
-/** Settings of `evaluate`. `npx grpo eval --help` tells what they do. */
+/** Settings of `evaluate`. `npx grpo eval --help all` tells what they do. */
 export type EvalSettings = Omit<Common, 'eval'> & {
   eval?: Omit<Section<'eval'>, 'every' | 'stopAt' | 'before'>;
   lora?: Pick<Section<'lora'>, 'adapter'>;
