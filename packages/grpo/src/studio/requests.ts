@@ -2,6 +2,7 @@
 import type { Judgement } from '../doctor/examine.js';
 import type { Finding } from '../doctor/finding.js';
 import type { StepComparison } from '../view/compare-steps.js';
+import type { Piece } from '../view/pieces.js';
 import type { StepView } from '../view/step-view.js';
 
 /** A run or whatever else `doctor` reads. */
@@ -193,7 +194,7 @@ export interface CompletionAnswer {
   /** As declared for the update. */
   settings: LossSettings;
   /** Text and bytes of a token, by id; `special` where it is one. */
-  pieces: ReadonlyMap<number, { text: string; bytes: Uint8Array; special?: true }>;
+  pieces: ReadonlyMap<number, Piece>;
 }
 
 /** The settings of a loss that may be tried with other values. */

@@ -3,6 +3,7 @@ import { inputs, membersOf, supportSizesOf, updateRows } from '../doctor/inputs.
 import { known } from '../formats/known.js';
 import type { StepRecord } from '../trace/index.js';
 import { betaOf, slopesOf } from './loss-rows.js';
+import { pieceOf } from './pieces.js';
 import type { StepView } from './step-view.js';
 
 /** In nats where it is a log-prob or an entropy; what is missing in the record is missing here. */
@@ -10,8 +11,8 @@ export interface TokenView {
   /** Place in the completion, from 0. */
   token: number;
   id?: number;
-  /** Text of a special token. */
-  special?: string;
+  /** Its text, where the record has it. */
+  text?: string;
   /** Whether it enters the loss. */
   trained?: boolean;
   /** Ids that it could have been drawn from, where they were kept: log-probs and entropy are over them. */
@@ -58,7 +59,7 @@ export function tokenViews(record: StepRecord, name: string, { completions }: St
     token,
     ...known({
       ...(Object.fromEntries(names.map((key) => [key, columns[key]?.[token]])) as Partial<TokenView>),
-      special: ids && record.tokenizer?.specialTokens?.[ids[token]!],
+      text: ids && pieceOf(record, ids[token]!)?.text,
       trained: mask && mask[token] !== 0,
     }),
   }));

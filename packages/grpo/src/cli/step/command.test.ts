@@ -51,6 +51,9 @@ it('shows the tokens of a completion, and all of it as JSON', async () => {
   const json = JSON.parse(out);
   expect(json).toMatchObject({ step: 2, prompts: { length: 4 }, completions: { length: 16 } });
   expect(json.tokens).toHaveLength(json.completions[6].tokens);
+  expect(json.tokens.at(-1).text).toBe('<|end|>');
+  expect(shown.out).toMatch(/^ {2}token +id +text +sampler/m);
+  expect(shown.out).toContain(' "<|end|>" ');
 });
 
 it.each([

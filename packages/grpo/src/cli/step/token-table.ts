@@ -2,7 +2,7 @@
 import { formatValue } from '../../doctor/sentence.js';
 import type { TokenView } from '../../view/token-view.js';
 import { both, number, signed } from '../cells.js';
-import { alignWithin, wrap } from '../text-layout.js';
+import { alignWithin, shortened, wrap } from '../text-layout.js';
 
 const yesOrNo = (holds: boolean | undefined) => (holds === undefined ? '–' : holds ? 'yes' : 'no');
 
@@ -38,7 +38,15 @@ export function tokenTable(
   const constant = columns.filter(isConstant).map(([head, cell]) => `${head} ${cell}`);
   const names = [
     ['token', ...rows.map(({ token }) => String(token))],
-    ['id', ...rows.map(({ id, special }) => `${id ?? '–'}${special ? ` ${special}` : ''}`)],
+    ['id', ...rows.map(({ id }) => String(id ?? '–'))],
+    ...(rows.some(({ text }) => text !== undefined)
+      ? [
+          [
+            'text',
+            ...rows.map(({ text }) => (text === undefined ? '–' : shortened(JSON.stringify(text), 16))),
+          ],
+        ]
+      : []),
   ];
   const varying = columns.filter((column) => !isConstant(column));
   return [

@@ -4,12 +4,12 @@ import { known } from '../../formats/known.js';
 import type { StepRecord } from '../../trace/index.js';
 import { completionNames } from '../../view/completion-view.js';
 import { betaOf } from '../../view/loss-rows.js';
+import { pieceOf } from '../../view/pieces.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { CompletionAnswer, Requests, TokenColumns } from '../requests.js';
 import { clipStates } from './clip-states.js';
 import { gapsOf } from './gaps.js';
 import { settingsOf, sharesOf, wholeShares } from './loss-shares.js';
-import { pieceOf } from './pieces.js';
 import { headOf } from './step-records.js';
 import { type CompletionsRecord, completionsOf, type TrainedRows, trainedRows } from './trained-rows.js';
 

@@ -1,9 +1,9 @@
 import { inputs } from '../../doctor/inputs.js';
 import { completionNames } from '../../view/completion-view.js';
+import { pieceOf } from '../../view/pieces.js';
 import type { OpenRuns } from '../open-runs.js';
 import type { Requests, TokenPlace } from '../requests.js';
 import { measuredRows, sizeOf } from './measures.js';
-import { pieceOf } from './pieces.js';
 
 interface Candidate {
   size: number;

@@ -1,8 +1,12 @@
-import { once } from '../../doctor/once.js';
-import { offsetsOf, type StepRecord } from '../../trace/index.js';
-import type { CompletionAnswer } from '../requests.js';
+import { once } from '../doctor/once.js';
+import { offsetsOf, type StepRecord } from '../trace/index.js';
 
-type Piece = CompletionAnswer['pieces'] extends ReadonlyMap<number, infer P> ? P : never;
+/** A token as a reader sees it. */
+export interface Piece {
+  text: string;
+  bytes: Uint8Array;
+  special?: true;
+}
 
 const NO_TOKENS = {};
 
