@@ -8,6 +8,7 @@ import type { Batch } from '../step/batch.js';
  */
 export function completionRows(batch: Batch, step: number, learnt: (b: number) => object) {
   const { completions_B, prompts, rewardTable, rewards_B } = batch;
+  const { names, columns } = batch.compared;
   return completions_B.map((completion, b) => ({
     step,
     prompt: batch.problemOf(b),
@@ -17,7 +18,7 @@ export function completionRows(batch: Batch, step: number, learnt: (b: number) =
     finish_reason: completion.finishReason,
     length: completion.ids.length,
     reward: rewards_B[b],
-    rewards: Object.fromEntries(rewardTable.names.map((name, k) => [name, rewardTable.columns[k]![b]])),
+    rewards: Object.fromEntries(names.map((name, k) => [name, columns[k]![b]])),
     ...groundsOf(rewardTable, b),
     ...learnt(b),
   }));

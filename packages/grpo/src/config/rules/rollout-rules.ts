@@ -79,6 +79,18 @@ export const rolloutRules: readonly Rule[] = [
           : undefined,
     }),
   ),
+  ...(['repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const).map(
+    (name): Rule => ({
+      keys: [`rollout.${name}`, 'rollout.topP', 'rollout.topK', 'rollout.minP', 'rollout.keepSupport'],
+      check: ({ rollout }, { command }) =>
+        command === 'train' &&
+        rollout[name] !== PLAIN_ROLLOUT[name] &&
+        truncates(rollout) &&
+        rollout.keepSupport
+          ? `the log-probs over the ids that top-k, top-p and min-p leave have rollout.${name} in them for the sampler, and not for the trainer: ratios would be off by it. Use rollout.keepSupport=false, or rollout.${name}=${PLAIN_ROLLOUT[name]}.`
+          : undefined,
+    }),
+  ),
   {
     keys: ['rollout.engine', 'rollout.topK', 'rollout.topP', 'rollout.minP'],
     check: ({ rollout }) =>

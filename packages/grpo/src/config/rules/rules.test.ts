@@ -83,6 +83,13 @@ const cases: Case[] = [
       [...SERVED, `rollout.${setting}`],
     ],
   ),
+  ...['repetitionPenalty=1.1', 'presencePenalty=1', 'frequencyPenalty=1'].map(
+    (setting): Case => [
+      new RegExp(`have rollout\\.${setting.split('=')[0]} in them for the sampler, and not for the trainer`),
+      [...OWN, `rollout.${setting}`, 'rollout.topK=20'],
+      [...OWN, `rollout.${setting}`, 'rollout.topK=20', 'rollout.keepSupport=false'],
+    ],
+  ),
   [
     /only where a top-k bounds them/,
     [...SERVED, 'rollout.engine=vllm', 'lora.rank=2', 'rollout.topP=0.9'],

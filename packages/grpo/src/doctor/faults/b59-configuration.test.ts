@@ -115,7 +115,6 @@ testStepCheck('B59.rows', [
   {
     name: 'rows of rewards that a KL was taken from in the record',
     plant(record) {
-      rowsWith(() => {})(record);
       const { rewards, declared } = record;
       const B = rewards!.totals!.length;
       declared!.kl = { ...declared!.kl, place: 'reward' };
@@ -123,6 +122,7 @@ testStepCheck('B59.rows', [
       rewards!.weights = [...rewards!.weights!, -1];
       rewards!.values = Float64Array.of(...rewards!.values!, ...Array<number>(B).fill(0.1));
       rewards!.totals = rewards!.totals!.map((total) => total - 0.1);
+      rowsWith(() => {})(record);
     },
     verdict: 'pass',
   },

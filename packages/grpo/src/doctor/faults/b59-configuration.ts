@@ -168,7 +168,7 @@ export const b59: Fault = {
       level: 4,
       rank: 11,
       threshold:
-        'the same number of completions, texts, prompts, ends, lengths, rewards (without a KL in them) and advantages (to 1e-8), completion by completion, as far as both have them',
+        'the same number of completions, texts, prompts, ends, lengths, rewards and advantages (to 1e-8), completion by completion, as far as both have them',
       sources: [],
       why: 'People and tools read the rows: what was trained may be right while they show another completion’s numbers.',
       remedy:

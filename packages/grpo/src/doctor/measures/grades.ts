@@ -10,10 +10,10 @@ export const PENALTY = 'kl_penalty';
 export const gradesOf = once(({ declared, rewards }: StepRecord): Float64Array => {
   const { names = [], weights, values, totals } = rewards!;
   const k = declared?.kl?.place === 'reward' ? names.indexOf(PENALTY) : -1;
-  if (k < 0 || !weights || !values) return totals!;
+  if (k < 0 || !values) return totals!;
   const B = totals!.length;
   return totals!.map((total, b) => {
-    const grade = total - weights[k]! * values[k * B + b]!;
+    const grade = total - (weights?.[k] ?? -1) * values[k * B + b]!;
     // The difference of a sum is off by its rounding.
     return Math.round(grade * 1e9) / 1e9;
   });

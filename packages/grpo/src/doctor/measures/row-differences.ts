@@ -1,7 +1,6 @@
 /** Two accounts of the completions of a step, side by side. */
 import type { StepRecord } from '../../trace/index.js';
 import { shorten } from '../outcome.js';
-import { gradesOf } from './grades.js';
 
 /** Quantity of which two accounts differ, with the first completion that shows it. */
 export interface RowDifference {
@@ -45,8 +44,7 @@ function columnsOf(record: StepRecord): Record<string, Values | undefined> {
     prompt: prompts?.texts && Array.from(prompt ?? [], (p) => prompts.texts![p]),
     'reason of the end': finish,
     length: lengths,
-    // Rows have what was graded, without a KL that is taken from it.
-    reward: rewards?.totals && gradesOf(record),
+    reward: rewards?.totals,
     ...Object.fromEntries(named),
     advantage: advantages,
   };

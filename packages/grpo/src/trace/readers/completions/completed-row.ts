@@ -91,7 +91,7 @@ export function completedRow(
       oldLogprobs: numbers(get('oldLogprobs')),
       referenceLogprobs: numbers(get('referenceLogprobs')),
       policyLogprobs: numbers(get('policyLogprobs')),
-      total: numberOf(get('total')),
+      total: comparedTotal(row, numberOf(get('total'))),
       advantage: advantageOf(get('advantage')),
       length: isOurs(row) ? numberOf(row.length) : undefined,
       finish: finishOf(get('finish'), get('truncated')),
@@ -102,6 +102,12 @@ export function completedRow(
     }),
   };
   return { completed, ...(step !== undefined && Number.isFinite(step) && { step }) };
+}
+
+/** Rows of ours have what was graded; what was compared is that without a KL that is taken from rewards. */
+function comparedTotal(row: Record<string, unknown>, total: number | undefined): number | undefined {
+  const penalty = isOurs(row) && isObject(row.rewards) ? numberOf(row.rewards.kl_penalty) : undefined;
+  return total === undefined || penalty === undefined ? total : total - penalty;
 }
 
 /** A text; of a conversation, what its messages say. */

@@ -36,6 +36,20 @@ describe('JSON Lines of completions', () => {
     expect([...first!.advantages!]).toEqual([0.7, 0.7, 0.7]);
   });
 
+  it('of ours compare rewards without the KL that was taken from them', async () => {
+    const ours = { step: 1, prompt: 0, prompt_text: 'p', completion: 'a', reward: 1 };
+    const [record] = (
+      await readText(
+        'completions.jsonl',
+        lines([
+          { ...ours, rewards: { right: 1, kl_penalty: 0.25 } },
+          { ...ours, rewards: { right: 1 } },
+        ]),
+      )
+    ).records!;
+    expect([...record!.rewards!.totals!]).toEqual([0.75, 1]);
+  });
+
   it('leave out what one row lacks, or has in another length', async () => {
     const { advantage: _, ...without } = row(1, 'p');
     const reading = await readText('x.jsonl', lines([row(1, 'p'), { ...without, completion_mask: [1] }]));
