@@ -184,10 +184,10 @@ def lora(trainer) -> dict:
     return {"lora": {"rank": rank, "alpha": config.lora_alpha}} if isinstance(rank, int) else {}
 
 
-def is_greedy(trainer) -> bool:
-    """Whether generation is told to take the likeliest token."""
-    told = {"do_sample": True, **(getattr(trainer.args, "generation_kwargs", None) or {})}
-    return told["do_sample"] is False
+def search(trainer) -> dict:
+    """Whether generation is told to take the likeliest token, and the beams that it is told to follow."""
+    told = {"do_sample": True, "num_beams": 1, **(getattr(trainer.args, "generation_kwargs", None) or {})}
+    return {"greedy": told["do_sample"] is False, "beams": told["num_beams"] or 1}
 
 
 def left_out(trainer) -> list[str]:

@@ -18,9 +18,9 @@ from .declared import (
     changed_settings,
     chosen_by,
     headless,
-    is_greedy,
     left_out,
     micro_steps,
+    search,
     settings,
     tokenizer_facts,
 )
@@ -175,7 +175,7 @@ class Recorder:
             rollout.probes |= chosen_by(self.trainer.args)
             rollout.probes |= {
                 "changedSettings": changed_settings(self.began, settings(self.trainer.args)),
-                "greedy": is_greedy(self.trainer),
+                **search(self.trainer),
                 "headless": headless(self.rewards.functions),
                 "merged": merged_adapters(self.trainer.model),
                 "epoch": self.trainer.state.epoch,

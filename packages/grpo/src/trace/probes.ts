@@ -62,6 +62,8 @@ export const probesSchema = z.object({
   changedSettings: z.array(z.object({ name: z.string(), from: z.string(), to: z.string() })).optional(),
   /** Whether the sampler is told to take the likeliest token. */
   greedy: z.boolean().optional(),
+  /** Beams that are searched for a completion; 1 where it is sampled. */
+  beams: z.number().int().optional(),
   /** Reward models whose head for scores was in no checkpoint: its weights are random. */
   headless: z.array(z.string()).optional(),
   /** Whether adapters were added to the weights, where they get no gradient. */

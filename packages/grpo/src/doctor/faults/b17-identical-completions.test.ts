@@ -132,5 +132,13 @@ testStepCheck('B17.greedy', [
     },
     verdict: 'warn',
   },
+  {
+    name: 'a search of beams',
+    plant({ probes }) {
+      probes!.beams = 4;
+    },
+    verdict: 'warn',
+    measured: { beams: 4 },
+  },
   { name: 'one that samples', plant: () => {}, verdict: 'pass' },
 ]);

@@ -126,26 +126,30 @@ export const b17: Fault = {
     }),
     stepCheck({
       code: 'B17.greedy',
-      title: 'Completions are sampled, not taken greedily',
+      title: 'Completions are sampled, neither taken greedily nor searched',
       stage: 'generation',
       kind: 'heuristic',
       level: 2,
       rank: 3,
-      threshold: 'the sampler is not told to take the likeliest token',
+      threshold: 'the sampler is not told to take the likeliest token, nor to search several beams',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      why: 'Seen with generation_kwargs={"do_sample": False}, copied from an evaluation.',
-      remedy: 'Leave do_sample out of the generation settings, and set a temperature of about 1.',
+      why: 'Seen with generation_kwargs={"do_sample": False} and with {"num_beams": 4}, copied from an evaluation.',
+      remedy:
+        'Leave do_sample and num_beams out of the generation settings, and set a temperature of about 1.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B30', 'B20', 'B53', 'B45', 'B43'],
       settles: 'The distinct completions of one prompt, counted.',
       proofs: ['TRL run'],
       needs: ['probes'],
-      test({ probes: { greedy } }) {
+      test({ probes: { greedy, beams = 1 } }) {
         if (greedy === undefined) return notApplicable('probes.greedy');
-        return greedy ? warn({ greedy }) : pass({ greedy });
+        const measured = { greedy, beams };
+        return greedy || beams > 1 ? warn(measured) : pass(measured);
       },
-      says: () =>
-        'The sampler takes the likeliest token at each place (do_sample is false): the completions of a prompt are the same, or differ by rounding alone, and a group without differences teaches nothing.',
+      says: ({ beams }) =>
+        beams > 1
+          ? say`Completions are not sampled: generation follows the likeliest of ${beams} beams (num_beams). Those of a prompt are nearly the same, no log-prob of theirs is that of a draw, and a group without differences teaches nothing.`
+          : 'The sampler takes the likeliest token at each place (do_sample is false): the completions of a prompt are the same, or differ by rounding alone, and a group without differences teaches nothing.',
     }),
     logCheck({
       code: 'B17.log',

@@ -1,5 +1,7 @@
-import { expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, times } from '../planted.test.helper.js';
+import { judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const noise = (i: number) => 0.05 * ((7 * i) % 5);
 const rising = times(40, (i) => i / 10 + noise(i));
@@ -100,3 +102,58 @@ testLogCheck('B25.weights', [
     verdict: 'not applicable',
   },
 ]);
+
+/** Every second completion is right; `paid` says what each earns. */
+const graded =
+  (name: string, paid: (isRight: boolean, b: number) => number, format = 0) =>
+  ({ completions, prompts, rewards }: StepRecord) => {
+    prompts!.answers = Array.from(prompts!.lengths!, () => '5');
+    completions!.texts = completions!.texts!.map((_, b) => `It is ${b % 2 === 0 ? 5 : 6 + b}`);
+    const B = completions!.texts.length;
+    const own = Float64Array.from({ length: B }, (_, b) => paid(b % 2 === 0, b));
+    const form = Float64Array.from({ length: B }, (_, b) => (b % 2 === 0 ? 0 : format));
+    rewards!.names = [name, 'format'];
+    rewards!.weights = [1, 1];
+    rewards!.values = Float64Array.of(...own, ...form);
+    rewards!.totals = own.map((value, b) => value + form[b]!);
+  };
+
+describe('B25.reversed', () => {
+  const judged = (...args: Parameters<typeof graded>) =>
+    judgeRun('B25.reversed', recordsOf([1, 2, 3], graded(...args)));
+
+  it('warns where right answers earn less in every group', () => {
+    expect(judged('distance', (isRight, b) => (isRight ? 0 : 1 + b))).toMatchObject({
+      severity: 'warn',
+      measured: { right: 0 },
+    });
+  });
+
+  it('passes where one group pays them more, where all earn the same, and where the form alone pays less', () => {
+    expect(judged('mixed', (isRight, b) => Number(isRight === b < 2))).toMatchObject({ verdict: 'pass' });
+    expect(judged('same', () => 1)).toMatchObject({ verdict: 'pass' });
+    expect(judged('right', (isRight) => Number(isRight), 2)).toMatchObject({ verdict: 'pass' });
+  });
+});
+
+describe('B25.trifles', () => {
+  const judged = (share: number) =>
+    judgeRun(
+      'B25.trifles',
+      recordsOf([1, 2, 3, 4], (record) => {
+        const { completions, rewards, advantages } = record;
+        record.declared!.advantage = { ...record.declared!.advantage, scale: 'group' };
+        const groups = Math.max(...completions!.prompt!) + 1;
+        for (const [b, p] of completions!.prompt!.entries()) {
+          rewards!.totals![b] = b % 2 === 0 ? 1 : p < share * groups ? 0.999 : 0;
+          advantages![b] = b % 2 === 0 ? 0.9 : -0.9;
+        }
+        rewards!.totals![rewards!.totals!.length - 1] = 0;
+      }),
+    );
+
+  it('warns where many groups learn from trifles, and passes where none does', () => {
+    expect(judged(0.5)).toMatchObject({ severity: 'warn', measured: { range: 1 } });
+    expect(judged(0)).toMatchObject({ verdict: 'pass' });
+  });
+});

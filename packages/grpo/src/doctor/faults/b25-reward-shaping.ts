@@ -1,20 +1,146 @@
 import { leastSquares } from '../../maths/least-squares.js';
-import { largest, mean, sum } from '../../maths/moments.js';
-import { logCheck } from '../check.js';
+import { largest, mean, smallest, sum } from '../../maths/moments.js';
+import { logCheck, runCheck } from '../check.js';
 import { BEYOND_NOISE, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { functionOf, rewardNames } from '../log-view.js';
-import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { FORM, gradesOf } from '../measures/grades.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Largest difference that printing and rounding leave between a reward and the sum of its parts, as a share of the largest reward. */
 const EXACT = 1e-3;
+
+/** Groups that show an order of right and wrong answers, and right answers in them. */
+const ENOUGH_GROUPS = 4;
+const ENOUGH_RIGHT = 5;
+/** Share of the batch's range of rewards below which a group's range is a trifle. */
+const TRIFLE = 0.01;
+/** An advantage that a right answer among wrong ones could have. */
+const LARGE = 0.5;
+/** Share of the groups with a signal whose differences are trifles, which is worth a word, and a warning. */
+const SOME = 0.1;
+const MANY = 0.25;
 
 export const b25: Fault = {
   code: 'B25',
   name: 'reward shaping',
   title: 'Reward shaping has no effect, or works against its purpose',
   checks: [
+    runCheck({
+      code: 'B25.reversed',
+      title: 'Right answers earn more than wrong ones',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 2,
+      threshold: `over all records, of ${ENOUGH_GROUPS} groups or more that have right and wrong answers, ${ENOUGH_RIGHT} right ones or more among them, one has right answers that earn as much as the wrong ones on average, without rewards that are named for the form`,
+      sources: ['huggingface/trl#2714'],
+      why: 'Seen in a reward that was the distance to the answer: it rose from 1.3 to 44 while the share of right answers fell from a quarter to 3 %.',
+      remedy: 'Turn the sign of the reward: what is to become larger must be larger for what is better.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B26', 'B27', 'B28', 'B30', 'B61'],
+      settles: 'The rewards of a right and of a wrong answer to one prompt, graded by hand.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'totals', 'rewardNames', 'rewardValues', 'rewardWeights'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues, rewardWeights }, record) {
+        const B = texts.length;
+        const grades = gradesOf(record).map((grade, b) =>
+          rewardNames.reduce(
+            (rest, name, k) => (FORM.test(name) ? rest - rewardWeights[k]! * rewardValues[k * B + b]! : rest),
+            grade,
+          ),
+        );
+        return groupsOf(promptOf).flatMap((group) => {
+          const gold = goldIn(answers[promptOf[group[0]!]!] ?? '');
+          const right = gold === '' ? [] : group.filter((b) => endsIn(texts[b]!, gold));
+          const wrong = group.filter((b) => !right.includes(b));
+          if (right.length === 0 || wrong.length === 0) return [];
+          const of = (places: readonly number[]) => mean(places.map((b) => grades[b]!));
+          return [{ right: of(right), wrong: of(wrong), count: right.length, completion: right[0]! }];
+        });
+      },
+      test(seen) {
+        const groups = seen.flatMap(({ step, value }) => value.map((one) => ({ ...one, step })));
+        const measured = {
+          groups: groups.length,
+          answers: sum(groups.map(({ count }) => count)),
+          right: mean(groups.map(({ right }) => right)),
+          wrong: mean(groups.map(({ wrong }) => wrong)),
+        };
+        if (groups.length < ENOUGH_GROUPS || measured.answers < ENOUGH_RIGHT)
+          return notApplicable(`${ENOUGH_GROUPS} groups with right and wrong answers`);
+        return groups.every(({ right, wrong }) => right < wrong)
+          ? warn(
+              measured,
+              groups.map(({ step, completion, right, wrong }) => ({
+                step,
+                completion,
+                values: { right, wrong },
+              })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Right answers earn less than wrong ones in each of ${m.groups} groups that have both: ${m.right} and ${m.wrong} on average. Training leads away from the reference answers.`,
+    }),
+    runCheck({
+      code: 'B25.trifles',
+      title: 'Groups that differ by a trifle do not count as much as others',
+      stage: 'advantage',
+      kind: 'heuristic',
+      level: 5,
+      rank: 4,
+      threshold: `over all records, where the deviation of the group divides: in at most ${100 * SOME} % of the groups with unequal rewards these differ by less than ${100 * TRIFLE} % of the range in their step and give an advantage above ${LARGE}; fewer than ${100 * MANY} % only inform, and so do fewer than ${ENOUGH_GROUPS} groups`,
+      sources: ['arXiv:2503.20783'],
+      why: 'Seen with 0.001 per character beside a reward of 0 or 1: three of ten groups learnt from the characters alone, at full strength, and the share of right answers fell from 0.41 to 0.16.',
+      remedy:
+        'Treat such groups as flat (advantage.flatBelow), divide by nothing or by the deviation of the batch (scale none or batch), or leave the small reward out.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The rewards and advantages of such a group, side by side.',
+      proofs: ['TRL run'],
+      needs: ['totals', 'advantages', 'promptOf', 'declared'],
+      see({ totals, advantages, promptOf, declared }) {
+        if (declared.advantage?.scale !== 'group') return 'advantages divided by the deviation of the group';
+        const range = largest(totals) - smallest(totals);
+        const unequal = groupsOf(promptOf)
+          .map((group) => ({
+            completion: group[0]!,
+            differ: largest(group.map((b) => totals[b]!)) - smallest(group.map((b) => totals[b]!)),
+            most: largest(group.map((b) => Math.abs(advantages[b]!))),
+          }))
+          .filter(({ differ }) => differ > 0);
+        return {
+          range,
+          groups: unequal.length,
+          trifles: unequal.filter(({ differ, most }) => differ < TRIFLE * range && most > LARGE),
+        };
+      },
+      test(seen) {
+        const found = seen.flatMap(({ step, value }) => value.trifles.map((one) => ({ ...one, step })));
+        const groups = sum(seen.map(({ value }) => value.groups));
+        const measured = {
+          groups,
+          trifles: found.length,
+          differ: largest(found.map(({ differ }) => differ)),
+          range: largest(seen.map(({ value }) => value.range)),
+        };
+        if (groups === 0) return notApplicable('a group of unequal rewards');
+        const evidence = found.map(({ step, completion, differ, most }) => ({
+          step,
+          completion,
+          values: { differ, advantage: most },
+        }));
+        if (found.length <= SOME * groups) return pass(measured);
+        return found.length > MANY * groups && found.length >= ENOUGH_GROUPS
+          ? warn(measured, evidence)
+          : inform(measured, evidence);
+      },
+      says: (m) =>
+        say`In ${m.trifles} of ${m.groups} groups with unequal rewards these differ by ${m.differ} at most, of a range of ${m.range}: divided by their deviation, such trifles count as much as right against wrong.`,
+    }),
     logCheck({
       code: 'B25.log',
       title: 'No reward for the answer falls while the total rises',

@@ -120,6 +120,17 @@ describe('B27.never', () => {
       expect(found).toMatchObject({ severity: 'inform', measured: { isWhole: false } });
   });
 
+  it('passes a penalty that is 0, and no penalty that is always something', () => {
+    const penalty = (value: number) =>
+      judged(
+        'length_penalty',
+        (answer) => answer,
+        () => value,
+      );
+    expect(penalty(0)).toMatchObject({ verdict: 'pass' });
+    expect(penalty(-0.01)).toMatchObject({ severity: 'warn' });
+  });
+
   it('passes a reward that pays anything, and one that pays all', () => {
     expect(
       judged(

@@ -12,6 +12,8 @@ const SEVERAL = 3;
 const GOLD_MISSED = 0.1;
 /** Right answers that show that a reward pays none. */
 const ENOUGH_RIGHT = 5;
+/** Matches names of rewards that take something away. */
+const PENALTY_NAME = /penal|cost|overlong|too_?long|repeti|punish/i;
 const MIXED =
   'rewarded completions that end in the reference answer more often than the others: without them the pairing may be at fault (B21)';
 
@@ -77,7 +79,7 @@ export const b27: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `over all records, no reward gives every completion the same value of 0 or less while ${ENOUGH_RIGHT} or more completions are the reference answer, word for word; where they only end in it, or the reward is named for the form, it only informs`,
+      threshold: `over all records, no reward gives every completion the same value of 0 or less while ${ENOUGH_RIGHT} or more completions are the reference answer, word for word, unless it is 0 of a reward that is named for a penalty; where they only end in it, or the reward is named for the form, it only informs`,
       sources: [],
       why: 'Seen in a reward that cut off as many characters as the prompt has, and in one that compared with a column that the data did not have.',
       remedy:
@@ -101,7 +103,9 @@ export const b27: Fault = {
       test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {
         const found = byReward(seen).flatMap(({ reward, own }) => {
           const ranges = own.flatMap(({ range }) => range).filter(Number.isFinite);
-          const isDead = ranges.length > 0 && isFlat(ranges) && ranges[0]! <= 0;
+          // A penalty of 0 is right where nothing is to be punished.
+          const mayBeNothing = PENALTY_NAME.test(reward) && ranges[0] === 0;
+          const isDead = ranges.length > 0 && isFlat(ranges) && ranges[0]! <= 0 && !mayBeNothing;
           const [same, ending] = [sum(own.map((one) => one.same)), sum(own.map((one) => one.ending))];
           const isWhole = same >= ENOUGH_RIGHT && !FORM.test(reward);
           if (!isDead || ending < ENOUGH_RIGHT) return [];

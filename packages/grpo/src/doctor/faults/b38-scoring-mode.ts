@@ -51,7 +51,7 @@ export const b38: Fault = {
       sources: ['huggingface/trl#3500', 'huggingface/trl#3234', 'parity/trl_faults.py'],
       remedy: 'Put the policy into evaluation mode for scoring, or set its dropout to 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
+      induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55', 'H02'],
       proofs: ['native', 'TRL run'],
       needs: ['probes'],
       test({ probes: { repeatedScoring } }, record) {

@@ -73,3 +73,13 @@ testStepCheck('B52.lost', [
   },
   { name: 'a warm-up from 0', plant: facts({ changedShare: 0, learningRate: 0 }), verdict: 'not applicable' },
 ]);
+
+testStepCheck('B52.half', [
+  { name: 'float16 alone', plant: declare({ dtype: 'float16', masterWeights: false }), verdict: 'warn' },
+  {
+    name: 'float16 with masters',
+    plant: declare({ dtype: 'float16', masterWeights: true }),
+    verdict: 'pass',
+  },
+  { name: 'bfloat16 alone', plant: declare({ dtype: 'bfloat16', masterWeights: false }), verdict: 'pass' },
+]);

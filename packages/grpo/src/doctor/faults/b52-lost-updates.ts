@@ -41,6 +41,31 @@ export const b52: Fault = {
         say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}.`,
     }),
     stepCheck({
+      code: 'B52.half',
+      title: 'Weights of float16 have masters',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 1,
+      threshold: 'weights that are declared as float16 have float32 masters',
+      sources: [],
+      why: 'AdamW squares the gradient, and float16 ends at 6e-8: in one run 98 % of the second moments were 0, and the second update threw a weight from 1.3 to 65.',
+      remedy:
+        'Load the model in float32 or bfloat16; fp16=True then computes in float16 and keeps float32 weights.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B52', 'B54', 'B49', 'B61', 'B53'],
+      settles: 'The second moments of the optimizer, counted where they are 0.',
+      proofs: ['TRL run'],
+      needs: ['declared'],
+      test({ declared: { dtype, masterWeights } }) {
+        if (dtype === undefined || masterWeights === undefined)
+          return notApplicable('declared.dtype and declared.masterWeights');
+        return (dtype === 'float16' && !masterWeights ? warn : pass)({ dtype });
+      },
+      says: () =>
+        'The weights are float16 and so are the optimizer’s moments: squares of small gradients are 0 there, and the next update divides by ε alone.',
+    }),
+    stepCheck({
       code: 'B52.lost',
       title: 'Updates are not rounded away',
       stage: 'optimizer',

@@ -187,13 +187,15 @@ testLogCheck('B54.jump', [
   { name: 'of a run that is always there', metrics: { 'kl/old': [0.2, 0.15, 0.2, 0.25] }, verdict: 'pass' },
 ]);
 
-const adapters = (rank: number, learningRate: number) => (record: StepRecord) => {
-  declare({ lora: { rank }, optimizer: { learningRate } })(record);
+const adapters = (rank: number, learningRate: number, alpha?: number) => (record: StepRecord) => {
+  declare({ lora: { rank, ...(alpha && { alpha }) }, optimizer: { learningRate } })(record);
 };
 
 testStepCheck('B54.adapters', [
   { name: 'a rate for all weights', plant: adapters(8, 1e-6), verdict: 'warn', measured: { rank: 8 } },
   { name: 'a rate for adapters', plant: adapters(8, 1e-5), verdict: 'pass' },
+  { name: 'a factor of 256', plant: adapters(2, 1e-3, 512), verdict: 'warn', measured: { factor: 256 } },
+  { name: 'a factor of 32 at rank 1', plant: adapters(1, 1e-4, 32), verdict: 'pass' },
   { name: 'a rate of 0, which others judge', plant: adapters(8, 0), verdict: 'pass' },
   { name: 'all weights', plant: adapters(0, 1e-6), verdict: 'not applicable' },
 ]);

@@ -34,6 +34,8 @@ const [FAR, FAR_TIMES] = [0.1, 10];
 const ALL_CLIPPED = 0.99;
 /** Learning rate below which adapters hardly move: the usual default for all weights is 1e-6. */
 const ADAPTER_RATE = 2e-6;
+/** Largest alpha ÷ rank of adapters: 32 at rank 1 is in use. */
+const ADAPTER_FACTOR = 64;
 
 export const b54: Fault = {
   code: 'B54',
@@ -42,15 +44,15 @@ export const b54: Fault = {
   checks: [
     stepCheck({
       code: 'B54.adapters',
-      title: 'Adapters have a learning rate of their own',
+      title: 'Adapters have a learning rate and a factor of their own',
       stage: 'optimizer',
       kind: 'heuristic',
       level: 7,
       rank: 5,
-      threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more`,
+      threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more, and alpha ÷ rank at most ${ADAPTER_FACTOR}`,
       sources: [],
-      why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps.',
-      remedy: 'Begin with 1e-5 to 1e-4 for adapters.',
+      why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps. Their factor, alpha ÷ rank, multiplies what they add: at 256 one update moved the policy by 0.6 nats a token.',
+      remedy: 'Begin with 1e-5 to 1e-4 for adapters, and an alpha of one or two times the rank.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'The KL after some tens of steps: about 0 means that the policy has not moved.',
       proofs: ['TRL run'],
@@ -58,10 +60,14 @@ export const b54: Fault = {
       test({ declared: { lora, optimizer } }) {
         const [rank, rate] = [lora?.rank, optimizer?.learningRate];
         if (!rank || rate === undefined) return notApplicable('declared.lora and a learning rate');
-        return (rate > 0 && rate < ADAPTER_RATE ? warn : pass)({ rank, rate });
+        const measured = { rank, rate, factor: (lora?.alpha ?? rank) / rank };
+        const isSlow = rate > 0 && rate < ADAPTER_RATE;
+        return (isSlow || measured.factor > ADAPTER_FACTOR ? warn : pass)(measured);
       },
-      says: ({ rank, rate }) =>
-        say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
+      says: ({ rank, rate, factor }) =>
+        factor > ADAPTER_FACTOR
+          ? say`What the adapters add is multiplied by ${factor}: alpha is that many times the rank of ${rank}, and one or two times is usual. An update moves the policy as much further.`
+          : say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
     }),
     logCheck({
       code: 'B54.rate',

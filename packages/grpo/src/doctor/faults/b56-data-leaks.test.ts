@@ -83,6 +83,19 @@ testStepCheck('B56.held-out', [
   { name: 'none', plant: heldOut(0), verdict: 'pass' },
 ]);
 
+testStepCheck('B56.few', [
+  {
+    name: 'two prompts',
+    plant(record) {
+      heldOut(0)(record);
+      record.probes!.heldOut!.prompts = 2;
+    },
+    verdict: 'inform',
+    measured: { prompts: 2 },
+  },
+  { name: 'forty', plant: heldOut(0), verdict: 'pass' },
+]);
+
 testStepCheck('B56.gold', [
   {
     name: 'all answers',

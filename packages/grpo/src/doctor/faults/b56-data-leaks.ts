@@ -13,6 +13,8 @@ const [SEVERAL, ONE_EPOCH] = [3, 0.9];
 
 /** Share of held-out prompts in the training data that is more than an accident. */
 const LEAKED = 0.1;
+/** Fewer different prompts tell of nothing but themselves. */
+const FEW_PROMPTS = 8;
 
 export const b56: Fault = {
   code: 'B56',
@@ -114,6 +116,29 @@ export const b56: Fault = {
       },
       says: (m) =>
         say`${m.trained} of ${m.prompts} held-out prompts are trained on, too: the evaluation is one of what was learnt by heart.`,
+    }),
+    stepCheck({
+      code: 'B56.few',
+      title: 'The evaluation has several different prompts',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 9,
+      threshold: `${FEW_PROMPTS} different held-out prompts or more; fewer only inform`,
+      sources: [],
+      why: 'Seen in 24 rows that were two prompts, twelve times each: the evaluation went up and down with these two.',
+      remedy: 'Draw the held-out rows from the data by their prompts, each once.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      induces: ['B58'],
+      settles: 'The distinct prompts of the held-out rows, counted.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { heldOut } }) {
+        if (!heldOut || heldOut.prompts === 0) return notApplicable('probes.heldOut');
+        return (heldOut.prompts < FEW_PROMPTS ? inform : pass)({ prompts: heldOut.prompts });
+      },
+      says: ({ prompts }) =>
+        say`The evaluation has ${prompts} different ${prompts === 1 ? 'prompt' : 'prompts'}: what it tells is the luck of ${prompts === 1 ? 'that one' : 'these'}.`,
     }),
     stepCheck({
       code: 'B56.skipped',
