@@ -169,13 +169,16 @@ function updateOf(rows: readonly CompletedRow[]) {
 
 function rewardsOf(
   rows: readonly CompletedRow[],
-  { plainSum }: TableContext,
+  { plainSum, declared }: TableContext,
 ): NonNullable<StepRecord['rewards']> {
   const names = [...new Set(rows.flatMap(({ rewards }) => Object.keys(rewards)))];
   const values = Float64Array.from(
     names.flatMap((name) => rows.map(({ rewards }) => rewards[name] ?? Number.NaN)),
   );
-  const totals = numbersOf(rows, 'total') ?? (plainSum && names.length > 0 ? sums(rows) : undefined);
+  // What was compared is not what was graded, and the KL that lies between is not there.
+  const lacksPenalty = declared?.kl?.place === 'reward' && !names.includes('kl_penalty');
+  const told = lacksPenalty ? undefined : numbersOf(rows, 'total');
+  const totals = told ?? (plainSum && names.length > 0 ? sums(rows) : undefined);
   const providers = allOf(rows, 'provider');
   const replies = rows.some(({ reply }) => reply !== undefined);
   return {
