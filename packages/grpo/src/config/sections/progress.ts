@@ -65,7 +65,7 @@ export const doctorSection = z.strictObject({
     ])
     .default('warn')
     .describe(
-      'Every step is checked. warn = a failed check stops the run in the first two steps, a failed audit at any step, and other findings are reported; stop = every failure stops it; off = no checks; or rules such as [{finding: warn, to: 10, do: stop}]: the first that holds of finding and step counts',
+      'Every step is checked. warn = a failed check of a step stops the run in the first two steps and where the step before failed it too, a failed audit at any step, and other findings are reported; stop = every failure stops it; off = no checks; or rules such as [{finding: warn, to: 10, do: stop}]: the first that holds of finding and step counts',
     ),
 });
 

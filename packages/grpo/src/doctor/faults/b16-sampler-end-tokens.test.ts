@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 
 const cut = 'completions/clipped_ratio';
@@ -83,4 +84,21 @@ testLogCheck('B16.log', [
     declared: { rollout: { maxNewTokens: 1 } },
     verdict: 'not applicable',
   },
+]);
+
+/** Completions of these lengths, the first of them cut. */
+const cutAt =
+  (lengths: readonly number[], count: number) =>
+  ({ completions, declared }: StepRecord) => {
+    declared!.rollout = { ...declared!.rollout, maxNewTokens: 40 };
+    completions!.lengths = completions!.lengths!.map((_, b) => lengths[b] ?? 10);
+    completions!.finish = completions!.finish!.map((_, b) => (b < count ? 'length' : 'stop'));
+  };
+
+testStepCheck('B16.short', [
+  { name: 'three at 24 of 40', plant: cutAt([24, 24, 24], 3), verdict: 'warn', measured: { cut: 3, at: 24 } },
+  { name: 'three at the limit', plant: cutAt([40, 40, 40], 3), verdict: 'pass' },
+  { name: 'two', plant: cutAt([24, 24], 2), verdict: 'pass' },
+  { name: 'at different lengths, as contexts leave', plant: cutAt([24, 23, 24], 3), verdict: 'pass' },
+  { name: 'beside a longer one', plant: cutAt([24, 24, 24, 30], 3), verdict: 'pass' },
 ]);

@@ -7,6 +7,8 @@ import { paddingFrom } from '../measures/end-token.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
+/** Completions that a limit of its own may cut. */
+const FEW_CUT = 3;
 /** Source of the model's own tokens. */
 const MODEL = 0;
 
@@ -102,6 +104,36 @@ export const b16: Fault = {
         return measured.share >= 0.95 ? inform(measured) : pass(measured);
       },
       says: (m) => say`${m.cut} of ${m.completions} completions were truncated at the length limit.`,
+    }),
+    stepCheck({
+      code: 'B16.short',
+      title: 'Completions are cut at the declared limit',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold: `no ${FEW_CUT} completions or more are truncated, all at one length below the declared limit, while none is longer`,
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Another limit than the declared one cuts answers that would have had room.',
+      remedy:
+        'Compare the limit that the engine was given with the declared one, and the context that is left to it.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B16', 'B09', 'B20', 'B27', 'B28', 'B30'],
+      settles: 'The number of new tokens that generation is asked for, printed.',
+      proofs: ['native'],
+      needs: ['finish', 'lengths', 'declared'],
+      test({ finish, lengths, declared }, { diffusion }) {
+        const limit = declared.rollout?.maxNewTokens;
+        if (limit === undefined || diffusion) return notApplicable('declared.rollout.maxNewTokens');
+        const cut = [...lengths].filter((_, b) => finish[b] === 'length');
+        const measured = { cut: cut.length, at: largest(cut), longest: largest(lengths), limit };
+        const isOne = cut.every((length) => length === cut[0]);
+        return cut.length >= FEW_CUT && isOne && measured.at < limit && measured.longest <= measured.at
+          ? warn(measured)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`${m.cut} completions are cut at ${m.at} tokens; ${m.limit} are declared, and none is longer than ${m.longest}.`,
     }),
     logCheck({
       code: 'B16.log',

@@ -124,6 +124,18 @@ testStepCheck('B43.terms', [
   { name: 'a KL term without β', plant: declare({ kl: { beta: 1 } }), into: { step: 5 }, verdict: 'fail' },
   { name: 'half of the loss', plant: losses(0.7), verdict: 'fail' },
   {
+    name: 'a loss without its KL',
+    plant: ({ updates, declared }) => {
+      for (const update of updates!) {
+        const { klTerms, weights, klWeights = weights, beta = declared!.kl!.beta! } = update;
+        update.loss! -= klTerms!.reduce((sum, kl, t) => sum + beta * kl * klWeights![t]!, 0);
+      }
+    },
+    into: { step: 5 },
+    verdict: 'fail',
+    measured: { lost: 'KL' },
+  },
+  {
     name: 'a masked token without a log-prob',
     plant: (record) => {
       const [update] = record.updates!;

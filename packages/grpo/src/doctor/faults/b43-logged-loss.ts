@@ -79,7 +79,8 @@ export const b43: Fault = {
       rank: 3,
       threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN_ROUNDING}, of Σ |…|; β is 0 if the KL is in the reward; the entropy is the mean over the tokens that keep their policy term`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
-      remedy: 'Look for tokens that enter the loss twice or not at all, and for a normaliser applied twice.',
+      remedy:
+        'Look for a part of the loss that is lost, for tokens that enter it twice or not at all, and for a normaliser applied twice.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['updates', 'declared'],
@@ -87,13 +88,17 @@ export const b43: Fault = {
         overUpdates(updates, (update) => {
           const own = lossTerms(record, update);
           if (typeof own === 'string') return own;
-          const { terms, size, bonus, loss } = own;
+          const { terms, kl, size, bonus, loss } = own;
           const total = terms - bonus;
-          return Math.abs(total - loss) <= roundingOf(record) * Math.max(size + Math.abs(bonus), 1e-6)
-            ? undefined
-            : { values: { sum: total, loss } };
+          const rounding = roundingOf(record) * Math.max(size + Math.abs(bonus), 1e-6);
+          const isLoss = (value: number) => Math.abs(value - loss) <= rounding;
+          if (isLoss(total)) return undefined;
+          const lost = isLoss(total - kl) ? 'KL' : isLoss(terms) ? 'entropy bonus' : undefined;
+          const part = lost === 'KL' ? kl : bonus;
+          return { values: { sum: total, loss, ...(lost && { lost, part }) } };
         }),
-      says: (m) => say`The weighted terms of the tokens sum to ${m.sum}; the loss is ${m.loss}.`,
+      says: (m) =>
+        say`The weighted terms of the tokens sum to ${m.sum}; the loss is ${m.loss}.${m.lost === undefined ? '' : say` That is the sum without the ${m.lost}, ${m.part!}: it is not in the loss.`}`,
     }),
     logCheck({
       code: 'B43.log',

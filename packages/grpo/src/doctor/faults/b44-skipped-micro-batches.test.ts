@@ -45,3 +45,51 @@ testLogCheck('B44.told', [
   { name: 'a flag in each', metrics: { skipped: [1, 1, 1] }, verdict: 'warn', measured: { skipped: 3 } },
   { name: 'a flag that never is', metrics: { skipped: [0, 0, 0] }, verdict: 'pass' },
 ]);
+
+/** Two passes, each in one update of these completions. */
+const passes = (first: readonly number[], second: readonly number[]) => (record: StepRecord) => {
+  record.declared!.updatesPerRollout = 2;
+  record.updates = [first, second].map((completions) => ({ completions: Int32Array.from(completions) }));
+};
+const everyone = times(24, (b) => b!);
+const learning = ({ advantages, scored }: StepRecord) => {
+  advantages!.fill(1);
+  scored!.mask!.fill(1);
+};
+
+testStepCheck('B44.completions', [
+  {
+    name: 'the last micro-batch lost in both passes',
+    plant: all(learning, passes(everyone.slice(0, 20), everyone.slice(0, 20))),
+    verdict: 'fail',
+    measured: { missed: 4 },
+  },
+  { name: 'lost in one', plant: all(learning, passes(everyone, everyone.slice(0, 20))), verdict: 'fail' },
+  {
+    name: 'without an advantage',
+    plant: all(learning, passes(everyone.slice(0, 20), everyone.slice(0, 20)), ({ advantages }) => {
+      advantages!.fill(0, 20);
+    }),
+    verdict: 'pass',
+  },
+  { name: 'all in both', plant: all(learning, passes(everyone, everyone)), verdict: 'pass' },
+  {
+    name: 'truncated and left out',
+    plant: all(
+      learning,
+      passes(everyone.slice(0, 20), everyone.slice(0, 20)),
+      ({ declared, completions }) => {
+        declared!.objective = { ...declared!.objective, maskTruncated: true };
+        completions!.finish!.fill('length', 20);
+      },
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'updates that were not recorded',
+    plant: all(learning, passes(everyone.slice(0, 20), everyone), ({ declared }) => {
+      declared!.updatesPerRollout = 4;
+    }),
+    verdict: 'not applicable',
+  },
+]);

@@ -1,6 +1,7 @@
-import { sum, withoutNaN } from '../../maths/moments.js';
+import { largest, nonzero, sum, withoutNaN } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { membersOf } from '../inputs.js';
 import { valuesAt } from '../log-view.js';
 import { overUpdates } from '../measures/over-updates.js';
 import { fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
@@ -40,6 +41,48 @@ export const b44: Fault = {
         }),
       says: (m) =>
         say`${m.executed} of ${m.configured} micro-batches of an update were executed; the loss was divided by ${m.configured}.`,
+    }),
+    stepCheck({
+      code: 'B44.completions',
+      title: 'Every completion with an advantage is in an update',
+      stage: 'loss',
+      kind: 'identity',
+      level: 6,
+      rank: 2,
+      threshold:
+        'each completion with an advantage that is not 0, and not masked as a whole, is in as many updates as the rollout has passes, where all updates of the rollout are recorded',
+      sources: [],
+      why: 'A last micro-batch that is lost leaves a part of the step out of the gradient; the others then weigh too little for what is summed, or too much.',
+      remedy: 'Look at how an update is cut into micro-batches: its last ones, and what is left over.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B41', 'B43', 'B46'],
+      proofs: ['native'],
+      needs: ['updates', 'advantages', 'lengths', 'masks', 'declared'],
+      test({ updates, advantages, lengths, masks, declared }, record) {
+        if (updates.length !== declared.updatesPerRollout) return notApplicable('all updates of the rollout');
+        const times = new Map<number, number>();
+        for (const update of updates)
+          for (const b of membersOf(record, update)) times.set(b, (times.get(b) ?? 0) + 1);
+        const passes = largest([...times.values()]);
+        const finish = declared.objective?.maskTruncated ? record.completions?.finish : undefined;
+        // What no update has was not scored, and has no mask.
+        const isLearnt = (b: number) =>
+          advantages[b] !== 0 &&
+          lengths[b]! > 0 &&
+          finish?.[b] !== 'length' &&
+          (masks[b]!.length === 0 || nonzero(masks[b]!) > 0);
+        const learnt = [...lengths.keys()].filter(isLearnt);
+        const missed = learnt.filter((b) => (times.get(b) ?? 0) < passes);
+        const measured = { completions: learnt.length, missed: missed.length };
+        return missed.length === 0
+          ? pass(measured)
+          : fail(
+              measured,
+              missed.map((completion) => ({ completion, values: { updates: times.get(completion) ?? 0 } })),
+            );
+      },
+      says: (m) =>
+        say`${m.missed} of ${m.completions} completions with an advantage are not in every pass over the rollout: what they would teach is lost.`,
     }),
     logCheck({
       code: 'B44.log',

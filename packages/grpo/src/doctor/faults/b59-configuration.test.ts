@@ -1,6 +1,7 @@
+import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck } from '../planted.test.helper.js';
-import { declare } from '../plants.test.helper.js';
+import { declare, judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const flat = 'frac_reward_zero_std';
 
@@ -168,3 +169,33 @@ testStepCheck('B59.rows', [
     measured: { quantity: 'number of completions' },
   },
 ]);
+
+describe('B59.rules', () => {
+  /** Records whose first reward pays by a rule. */
+  const judged = (pays: (step: number, b: number) => number) =>
+    judgeRun(
+      'B59.rules',
+      recordsOf([1, 2, 3, 4], ({ rewards, completions }, step) => {
+        const B = completions!.texts!.length;
+        rewards!.names = ['answer'];
+        rewards!.weights = [1];
+        rewards!.values = Float64Array.from({ length: B }, (_, b) => pays(step, b));
+        rewards!.rules = [Array.from({ length: B }, (_, b) => (b % 2 === 0 ? 'equal' : 'different'))];
+      }),
+    );
+
+  it('warns where a rule comes to pay something else', () => {
+    expect(judged((step, b) => (b % 2 === 0 && step < 3 ? 1 : 0))).toMatchObject({
+      severity: 'warn',
+      measured: { reward: 'answer', rule: 'equal', before: 1, now: 0, step: 3 },
+    });
+  });
+
+  it('passes rules that pay one value, or several from the start', () => {
+    expect(judged((_, b) => (b % 2 === 0 ? 1 : 0))).toMatchObject({ verdict: 'pass' });
+    expect(judged((step, b) => (b === 0 && step === 3 ? 0.5 : Number(b % 2 === 0)))).toMatchObject({
+      verdict: 'pass',
+    });
+    expect(judged((step, b) => step * b)).toMatchObject({ verdict: 'not applicable' });
+  });
+});

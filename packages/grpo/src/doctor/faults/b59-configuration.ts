@@ -1,9 +1,9 @@
-import { withoutNaN } from '../../maths/moments.js';
-import { logCheck, stepCheck } from '../check.js';
+import { sum, withoutNaN } from '../../maths/moments.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { differencesOf } from '../measures/row-differences.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { percent, say } from '../sentence.js';
+import { percent, quote, say } from '../sentence.js';
 
 /** A quantity that one log has under two names. */
 const TWICE = [['frac_reward_zero_std', 'frac_reward_zero_std/counted_again']] as const;
@@ -13,6 +13,9 @@ const APART = 0.01;
 const MANY_UPDATES = 16;
 /** Distance of a ratio from 1 that is none: a bound of its own, 0.8, was meant. */
 const WIDE = 0.5;
+
+/** Completions that show what a rule pays. */
+const RULED = 5;
 
 /** Settings that are legal and odd, in words. */
 const ODD: Readonly<Record<string, (value: number, other: number) => string>> = {
@@ -191,6 +194,58 @@ export const b59: Fault = {
       says: (m) =>
         say`The ${m.quantity} of a row in completions.jsonl is ${m.row}; the record of its step has ${m.record}.${m.others > 0 ? say` So it is with ${m.others} other ${m.others === 1 ? 'quantity' : 'quantities'}.` : ''}`,
     }),
+    runCheck({
+      code: 'B59.rules',
+      title: 'A rule of a reward pays what it paid before',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 2,
+      threshold: `no rule that paid one value alone in the first two steps, ${RULED} times or more, pays another one later, as often as ${RULED} times`,
+      sources: [],
+      why: 'A reward tells which of its rules decided: the value beside it follows from that. Seen in a grader that gave right answers nothing from the fourth step on, with "equal" beside each.',
+      remedy:
+        'Look at what happens between the rule and the reward: weights, caps, and what else changes with the step.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B20', 'B26', 'B27', 'B28', 'B30', 'B61'],
+      settles: 'The same completion graded again by hand.',
+      proofs: ['native'],
+      needs: ['rewards'],
+      see({ rewards: { names = [], values, rules } }) {
+        if (!rules || !values) return 'rewards.rules';
+        return names.flatMap((reward, k) =>
+          paidBy(reward, rules[k] ?? [], (b) => values[k * rules[k]!.length + b]!),
+        );
+      },
+      test(seen) {
+        const start = seen[0]!.step;
+        const all = seen.flatMap(({ step, value }) => value.map((one) => ({ ...one, step })));
+        const byRule = new Map<string, typeof all>();
+        for (const one of all) {
+          const key = `${one.reward}: ${one.rule}`;
+          byRule.set(key, [...(byRule.get(key) ?? []), one]);
+        }
+        const fixed = [...byRule.values()].flatMap((own) => {
+          const first = own.filter(({ step }) => step <= start + 1);
+          const before = first[0]?.value;
+          const isFixed =
+            first.every(({ value }) => value === before) && sum(first.map(({ count }) => count)) >= RULED;
+          return isFixed ? [{ before: before!, others: own.filter(({ value }) => value !== before) }] : [];
+        });
+        if (fixed.length === 0) return notApplicable('rules that pay one value in the first two steps');
+        const changed = fixed.find(({ others }) => sum(others.map(({ count }) => count)) >= RULED);
+        const [one] = changed?.others ?? [];
+        if (!changed || !one) return pass({ rule: '', reward: '', before: 0, now: 0, step: 0, count: 0 });
+        const { reward, rule, value: now, step } = one;
+        const count = sum(changed.others.map((other) => other.count));
+        return warn(
+          { reward, rule, before: changed.before, now, step, count },
+          changed.others.map(({ step, completion, value }) => ({ step, completion, values: { value } })),
+        );
+      },
+      says: (m) =>
+        say`The reward ${m.reward} gave ${m.before} by its rule ${quote(m.rule)}, and gives ${m.now} by it from step ${m.step} on (${m.count} times): what pays is no longer what the rule says.`,
+    }),
     stepCheck({
       code: 'B59.changed',
       title: 'Settings stay as they were when training began',
@@ -218,3 +273,20 @@ export const b59: Fault = {
     }),
   ],
 };
+
+/** What each rule of a reward paid, and how often. */
+function paidBy(reward: string, rules: readonly (string | null)[], valueAt: (completion: number) => number) {
+  const paid = new Map<
+    string,
+    { reward: string; rule: string; value: number; count: number; completion: number }
+  >();
+  for (const [completion, rule] of rules.entries()) {
+    if (rule === null) continue;
+    const value = valueAt(completion);
+    const key = `${rule} ${value}`;
+    const known = paid.get(key);
+    if (known) known.count++;
+    else paid.set(key, { reward, rule, value, count: 1, completion });
+  }
+  return [...paid.values()];
+}

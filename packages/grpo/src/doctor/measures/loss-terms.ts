@@ -4,6 +4,8 @@ import { entropyMeanOf } from '../recompute/micro-batches.js';
 export interface LossTerms {
   /** Σ policy × weight + β × KL × its weight, and the same of absolute values. */
   terms: number;
+  /** Σ β × KL × its weight. */
+  kl: number;
   size: number;
   /** What the declared entropy bonus takes from it: coefficient × entropy. */
   bonus: number;
@@ -27,13 +29,15 @@ export function lossTerms(record: StepRecord, update: UpdateRecord): LossTerms |
   const coefficient = update.entropyCoefficient ?? declared.entropy?.coefficient ?? 0;
   const entropy = coefficient === 0 ? 0 : entropyMeanOf(declared, record, update);
   if (typeof entropy === 'string') return entropy;
-  let [terms, size] = [0, 0];
+  let [terms, kl, size] = [0, 0, 0];
   for (let t = 0; t < weights.length; t++) {
     // NaN × 0 is NaN: a masked token may have no log-prob.
     if (weights[t] === 0) continue;
-    const term = policyTerms[t]! * weights[t]! + (beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!);
+    const own = beta === 0 ? 0 : beta * klTerms![t]! * klWeights![t]!;
+    const term = policyTerms[t]! * weights[t]! + own;
     terms += term;
+    kl += own;
     size += Math.abs(term);
   }
-  return { terms, size, bonus: coefficient * entropy, loss };
+  return { terms, kl, size, bonus: coefficient * entropy, loss };
 }

@@ -127,7 +127,7 @@ export class Examination {
     const due = this.entries.length < FIRST_ROWS ? early : checks;
     const findings = onFinding === 'off' ? [] : examine(material, due).findings;
     const sick = findings.filter(({ severity }) => severity !== 'inform');
-    const { begun, changed, ended } = this.watch.see(step, sick);
+    const { begun, again, changed, ended } = this.watch.see(step, sick);
     const told = new Set([...begun, ...changed.map(({ finding }) => finding)]);
     this.folder.findings(
       findings.map((finding) => {
@@ -151,7 +151,7 @@ export class Examination {
             `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
         ),
       ],
-      stop: stopFor(sick, step, onFinding),
+      stop: stopFor(sick, step, onFinding, again),
     };
   }
 

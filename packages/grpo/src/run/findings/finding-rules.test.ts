@@ -52,6 +52,15 @@ describe('what stops a run', () => {
     ]);
   });
 
+  it('is a check of a step that fails twice in a row, unless rules say otherwise', () => {
+    const again = new Set([fail, warn]);
+    expect(stopFor([warn, fail], 9, 'warn', again)).toBe(fail);
+    expect(stopFor([warn, fail], 9, 'warn', new Set([warn]))).toBeUndefined();
+    const log = finding('B43.log', 'fail');
+    expect(stopFor([log], 9, 'warn', new Set([log]))).toBeUndefined();
+    expect(stopFor([fail], 9, [{ finding: 'audit', from: 1, do: 'stop' }], again)).toBeUndefined();
+  });
+
   it('is the first finding that has to, not what only leads', () => {
     expect(stopFor([warn, fail], 1, 'warn')).toBe(fail);
   });

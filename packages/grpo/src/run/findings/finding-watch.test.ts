@@ -22,6 +22,19 @@ it('tells of a finding when it begins, not on each step', () => {
   expect(told([[], [gap], [gap], [gap]])).toEqual(['2 new B39.gap']);
 });
 
+it('marks what the step before had with the same severity', () => {
+  const watch = new FindingWatch();
+  const again = (step: number, ...findings: Seen[]) => [...watch.see(step, findings).again];
+  const worse: Seen = { ...gap, severity: 'fail' };
+  expect([again(1, gap), again(2, gap), again(4, gap), again(5, worse), again(6, worse)]).toEqual([
+    [],
+    [gap],
+    [],
+    [],
+    [worse],
+  ]);
+});
+
 it('tells of another severity', () => {
   const worse: Seen = { ...gap, severity: 'fail' };
   expect(told([[gap], [worse], [worse], [gap]])).toEqual(['1 new B39.gap', '2 warn → fail', '4 fail → warn']);

@@ -19,6 +19,8 @@ interface Spell {
 /** How a step's findings differ from what is known. */
 export interface FindingNews<F extends Seen> {
   begun: F[];
+  /** Findings that were made with this severity on the step before, too. */
+  again: ReadonlySet<F>;
   /** Findings of another severity than last time. */
   changed: { finding: F; before: Severity }[];
   ended: Readonly<Spell>[];
@@ -30,7 +32,8 @@ export class FindingWatch {
 
   /** Takes the findings of the next step. */
   see<F extends Seen>(step: number, findings: readonly F[]): FindingNews<F> {
-    const news: FindingNews<F> = { begun: [], changed: [], ended: [] };
+    const again = new Set<F>();
+    const news: FindingNews<F> = { begun: [], again, changed: [], ended: [] };
     for (const finding of findings) {
       const { code, severity } = finding;
       const spell = this.#spells.get(code);
@@ -40,6 +43,7 @@ export class FindingWatch {
         continue;
       }
       if (spell.severity !== severity) news.changed.push({ finding, before: spell.severity });
+      else if (spell.last === step - 1) again.add(finding);
       Object.assign(spell, { severity, last: step, steps: spell.steps + 1 });
     }
     for (const spell of this.#spells.values()) {

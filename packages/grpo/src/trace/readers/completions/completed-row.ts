@@ -97,6 +97,7 @@ export function completedRow(
       finish: finishOf(get('finish'), get('truncated')),
       group: groupOf(row, get('group')),
       answer: textOf(get('answer')),
+      rules: isOurs(row) ? rulesOf(row.reward_rules) : undefined,
       provider: textOf(get('provider')),
       reply: textOf(get('reply')),
     }),
@@ -152,6 +153,13 @@ function rewardsOf(row: Record<string, unknown>): Record<string, number> {
       const number = value === null ? Number.NaN : numberOf(value);
       return number === undefined ? [] : [[name, number]];
     }),
+  );
+}
+
+function rulesOf(rules: unknown): Record<string, string> | undefined {
+  if (!isObject(rules)) return undefined;
+  return Object.fromEntries(
+    Object.entries(rules).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );
 }
 

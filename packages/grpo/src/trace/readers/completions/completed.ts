@@ -17,6 +17,8 @@ export interface CompletedRow {
   policyLogprobs?: number[];
   /** Of each reward function; NaN where it gave none. */
   rewards: Record<string, number>;
+  /** What decided each reward. */
+  rules?: Record<string, string>;
   total?: number;
   advantage?: number;
   finish?: string;
@@ -183,6 +185,9 @@ function rewardsOf(
   const replies = rows.some(({ reply }) => reply !== undefined);
   return {
     ...(names.length > 0 && { names, values }),
+    ...(rows.some(({ rules }) => rules) && {
+      rules: names.map((name) => rows.map(({ rules }) => rules?.[name] ?? null)),
+    }),
     ...(plainSum && names.length > 0 && { weights: names.map(() => 1) }),
     ...(totals && { totals }),
     ...(providers && { providers }),
