@@ -153,7 +153,7 @@ export const b21: Fault = {
       remedy:
         'Look for where rewards are sorted, cut, shifted or put together again, and pair them by an id of the completion.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B20', 'B23', 'B26', 'B27', 'B28', 'B30', 'B31', 'B33'],
+      induces: ['B20', 'B23', 'B25', 'B26', 'B27', 'B28', 'B30', 'B31', 'B33'],
       settles: 'Grade one completion twice, in two places: a judge may waver, a grader may not.',
       proofs: ['native'],
       needs: ['probes'],
@@ -259,7 +259,7 @@ export const b21: Fault = {
       remedy:
         'Check which row the reward function gets: the order of prompts and rows, the names of its fields, and whether it uses them.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B20', 'B23', 'B26', 'B27', 'B28', 'B30'],
+      induces: ['B20', 'B23', 'B25', 'B26', 'B27', 'B28', 'B30'],
       settles: SETTLES,
       proofs: ['native'],
       needs: ['probes'],

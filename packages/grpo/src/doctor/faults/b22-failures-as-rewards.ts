@@ -88,7 +88,7 @@ export const b22: Fault = {
       remedy:
         'Record a failure as a missing value: a made-up reward falsifies the advantages of the whole group.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B23', 'B27', 'B30', 'B33'],
+      induces: ['B23', 'B25', 'B27', 'B30', 'B33'],
       settles: 'The log of the judge: how often it failed.',
       proofs: ['native'],
       needs: ['rewards', 'rewardNames', 'rewardValues'],
@@ -123,7 +123,7 @@ export const b22: Fault = {
       why: 'A reward that fails on right answers fails on the completions that matter most.',
       remedy: 'Call the reward by hand with the gold answer of a row, and read its error.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
-      induces: ['B23', 'B26', 'B27', 'B30'],
+      induces: ['B23', 'B25', 'B26', 'B27', 'B30'],
       settles: SETTLES,
       proofs: ['native'],
       needs: ['probes'],

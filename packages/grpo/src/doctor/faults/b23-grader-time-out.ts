@@ -21,7 +21,7 @@ export const b23: Fault = {
       remedy:
         'Run the probe through the same worker by hand and read its error; look at time-outs, threads and types, and at what the grader remembers of other answers.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B20', 'B22', 'B27', 'B28', 'B30'],
+      induces: ['B20', 'B22', 'B25', 'B27', 'B28', 'B30'],
       settles: SETTLES,
       proofs: ['native'],
       needs: ['probes'],

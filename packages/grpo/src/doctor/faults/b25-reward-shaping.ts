@@ -35,7 +35,7 @@ export const b25: Fault = {
       stage: 'reward',
       kind: 'heuristic',
       level: 4,
-      rank: 2,
+      rank: 8,
       threshold: `over all records, of ${ENOUGH_GROUPS} groups or more that have right and wrong answers, ${ENOUGH_RIGHT} right ones or more among them, one has right answers that earn as much as the wrong ones on average, without rewards that are named for the form`,
       sources: ['huggingface/trl#2714'],
       why: 'Seen in a reward that was the distance to the answer: it rose from 1.3 to 44 while the share of right answers fell from a quarter to 3 %.',
