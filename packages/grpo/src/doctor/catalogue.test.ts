@@ -57,6 +57,7 @@ const WITHOUT_SOURCE = [
   'B56.held-out',
   'B56.repeated',
   'B58.apart',
+  'B58.counted',
   'B58.held-out',
   'B58.log',
   'B58.lost',

@@ -10,6 +10,16 @@ export interface MetricsEntry {
 }
 
 /** What a log holds, and how its numbers are to be read. */
+/** What the completions of an evaluation add up to. */
+export interface EvaluationCount {
+  step: number;
+  /** `greedy` or `sampled`. */
+  decoding: string;
+  total: number;
+  correct: number;
+  tokens: number;
+}
+
 export interface MetricSeries {
   /** In the order of the steps, one a step; of very many some are left out. */
   entries: readonly MetricsEntry[];
@@ -34,4 +44,6 @@ export interface MetricSeries {
   rewardDeviation?: 'groups' | 'batch';
   /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */
   rewardIsWeighted?: boolean;
+  /** The evaluations, counted from the completions that were written. */
+  evaluations?: readonly EvaluationCount[];
 }

@@ -43,7 +43,7 @@ export const b25: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B26', 'B27', 'B28', 'B30', 'B61'],
       settles: 'The rewards of a right and of a wrong answer to one prompt, graded by hand.',
-      proofs: ['TRL run'],
+      proofs: ['native', 'TRL run'],
       needs: ['answers', 'texts', 'promptOf', 'totals', 'rewardNames', 'rewardValues', 'rewardWeights'],
       see({ answers, texts, promptOf, rewardNames, rewardValues, rewardWeights }, record) {
         const B = texts.length;

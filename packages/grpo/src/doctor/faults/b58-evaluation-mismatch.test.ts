@@ -200,3 +200,28 @@ testStepCheck('B58.best', [
   { name: 'the greatest reward', plant: bestBy('eval_reward', true), verdict: 'pass' },
   { name: 'the least length', plant: bestBy('eval_completions/mean_length', false), verdict: 'pass' },
 ]);
+
+const counted = { step: 1, decoding: 'greedy', total: 40, correct: 33, tokens: 990 };
+const told = (correct: number, meanLength: number) => ({
+  'eval_greedy/total': [40],
+  'eval_greedy/correct': [correct],
+  'eval_greedy/meanLength': [meanLength],
+});
+
+testLogCheck('B58.counted', [
+  {
+    name: 'the scores of another evaluation',
+    metrics: told(17, 24.175),
+    series: { evaluations: [counted] },
+    verdict: 'fail',
+    measured: { row: 17, counted: 33, off: 2 },
+  },
+  { name: 'a length of its own', metrics: told(33, 24), series: { evaluations: [counted] }, verdict: 'fail' },
+  { name: 'its own', metrics: told(33, 24.75), series: { evaluations: [counted] }, verdict: 'pass' },
+  {
+    name: 'more rows than the evaluation has, as a run that was killed leaves them',
+    metrics: told(17, 24.75),
+    series: { evaluations: [{ ...counted, total: 43 }] },
+    verdict: 'not applicable',
+  },
+]);

@@ -5,7 +5,7 @@ import { lossOf, MOST } from '../course/break.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart, rewardNames } from '../log-view.js';
-import { notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
@@ -53,6 +53,58 @@ export const b58: Fault = {
         isLoss
           ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
           : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
+    }),
+    logCheck({
+      code: 'B58.counted',
+      title: 'An evaluation says what its completions add up to',
+      stage: 'evaluation',
+      kind: 'identity',
+      level: 8,
+      rank: 1,
+      threshold:
+        'right completions and mean length of an evaluation, against those of as many rows of eval-completions.jsonl; the length to 1e-6',
+      sources: [],
+      why: 'Seen in a run whose rows kept the scores of the first evaluation: 42.5 %, and 82.5 % by the completions beside them.',
+      remedy: 'Trust the completions, and look at the code that makes the row.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      induces: ['B58', 'B52', 'B62'],
+      proofs: ['native'],
+      needs: [],
+      test({ series }) {
+        const rows = new Map(series.entries.map(({ step, values }) => [step, values]));
+        const judged = (series.evaluations ?? []).filter(
+          ({ step, decoding, total }) => rows.get(step)?.[`eval_${decoding}/total`] === total,
+        );
+        if (judged.length === 0) return notApplicable('evaluations with all of their completions');
+        const off = judged.flatMap(({ step, decoding, correct, tokens, total }) => {
+          const told = (name: string) => rows.get(step)![`eval_${decoding}/${name}`];
+          return [
+            { what: 'right completions', row: told('correct'), counted: correct },
+            { what: 'mean length', row: told('meanLength'), counted: tokens / total },
+          ].flatMap(({ what, row, counted }) =>
+            row !== undefined && Math.abs(row - counted) > 1e-6 * Math.max(1, counted)
+              ? [{ step, what: `${decoding} ${what}`, row, counted }]
+              : [],
+          );
+        });
+        const [first] = off;
+        const measured = {
+          evaluations: judged.length,
+          what: '',
+          row: 0,
+          counted: 0,
+          ...first,
+          off: off.length,
+        };
+        return first
+          ? fail(
+              measured,
+              off.map(({ step, what, row, counted }) => ({ step, text: what, values: { row, counted } })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`The evaluation after step ${m.step!} says ${m.row} for its ${m.what}; its rows in eval-completions.jsonl add up to ${m.counted}.${m.off > 1 ? say` So it is with ${m.off - 1} more.` : ''}`,
     }),
     logCheck({
       code: 'B58.log',

@@ -134,6 +134,30 @@ describe('a run folder of ours', () => {
     expect([...reading.completions!]).toHaveLength(6);
   });
 
+  it('counts evaluations again from their completions, and takes the rules of rewards', async () => {
+    const evaluated = (step: number, correct: boolean) => ({ step, decoding: 'greedy', length: 5, correct });
+    const folder = folderOf({
+      'config.json': config,
+      'metrics.jsonl': lines([metrics(1)]),
+      'eval.jsonl': lines([{ step: 1, greedy: { total: 2, correct: 1 } }]),
+      'eval-completions.jsonl': lines([evaluated(0, true), evaluated(1, true), evaluated(1, false)]),
+      'completions.jsonl': lines([
+        { ...completion(1, 0), reward_rules: { right: 'equal' } },
+        completion(1, 1),
+      ]),
+    });
+    const { series, records } = await readRun(folder);
+    expect(series!.evaluations).toEqual([
+      { step: 0, decoding: 'greedy', total: 1, correct: 1, tokens: 5 },
+      { step: 1, decoding: 'greedy', total: 2, correct: 1, tokens: 10 },
+    ]);
+    expect(series!.entries.at(-1)!.values).toMatchObject({
+      'eval_greedy/total': 2,
+      'eval_greedy/correct': 1,
+    });
+    expect([...records!][0]!.rewards!.rules).toEqual([['equal', null]]);
+  });
+
   it('of SFT has no GRPO signals', async () => {
     const folder = folderOf({
       'config.json': config,

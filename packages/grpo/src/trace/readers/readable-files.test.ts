@@ -22,6 +22,7 @@ it('are the metrics and records of a run, and nothing of its checkpoints', () =>
   expect(namesIn(folder)).toEqual([
     'runs/a/config.json',
     'runs/a/metrics.jsonl',
+    'runs/a/eval-completions.jsonl',
     'runs/a/completions.jsonl',
     'runs/a/findings.jsonl',
     'runs/a/steps/000002/step.json',

@@ -9,6 +9,7 @@ import { type Declared, declaredByBoth } from '../declared.js';
 import { declaredOf } from '../declared-of.js';
 import type { StepRecord } from '../record.js';
 import { completionRecords } from './completions/completion-lines.js';
+import { evaluationCounts } from './completions/evaluation-counts.js';
 import { startOfStep } from './completions/start-of-step.js';
 import { linesOf } from './lines.js';
 import { literal } from './literal.js';
@@ -26,6 +27,7 @@ export const RUN_FOLDER = 'run folder of grpo';
 const METRICS = 'metrics.jsonl';
 const TIMINGS = 'timings.jsonl';
 const COMPLETIONS = 'completions.jsonl';
+const EVALUATED = 'eval-completions.jsonl';
 const STEPS = 'steps';
 
 /** Whether a folder is that of a run of ours; its metrics may have been cleared away. */
@@ -34,7 +36,7 @@ export const isRunFolder = ({ isFolder, names }: Place): boolean =>
 
 /** The files of a run that are read, without those of its step records. */
 export const filesOf = (path: string): string[] =>
-  ['config.json', METRICS, TIMINGS, 'eval.jsonl', COMPLETIONS]
+  ['config.json', METRICS, TIMINGS, 'eval.jsonl', EVALUATED, COMPLETIONS]
     .map((name) => join(path, name))
     .filter((file) => existsSync(file));
 
@@ -138,7 +140,10 @@ function readMetrics(
   // Supervised training has evaluations with rewards too, and no records of steps.
   const isBegun = [...collected.names].some(isOfTraining);
   const isGrpo = !isBegun || collected.names.has('reward') || existsSync(join(path, STEPS));
-  return seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
+  const evaluated = join(path, EVALUATED);
+  const reading = seriesOf(collected, { producer: ours, isGrpo, ...(version !== undefined && { version }) });
+  if (existsSync(evaluated)) reading.series.evaluations = evaluationCounts(evaluated);
+  return reading;
 }
 
 function readRows(
