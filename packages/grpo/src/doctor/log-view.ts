@@ -112,7 +112,12 @@ const FEWEST_OF_A_RUN = 8;
 /** Whether an entry of this step tells of the first step of the run. */
 export function isOfFirstStep({ series }: LogView, step: number): boolean {
   const { entries, isCounted, countsFrom = 1, stepsPerEntry = 1 } = series;
-  return step < countsFrom + stepsPerEntry && !(isCounted && entries.length < FEWEST_OF_A_RUN);
+  // A part of an epoch tells no step.
+  return (
+    Number.isInteger(step) &&
+    step < countsFrom + stepsPerEntry &&
+    !(isCounted && entries.length < FEWEST_OF_A_RUN)
+  );
 }
 
 /** Whether an entry of this step is the first of the run, though it may average over several steps. */

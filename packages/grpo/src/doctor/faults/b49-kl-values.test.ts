@@ -175,6 +175,15 @@ testLogCheck('B49.explosion', [
     measured: { step: 21, far: 1 },
   },
   { name: 'one jump in a short log', metrics: { kl: [0.2, 0.4, 0.2, 0.2, 1.7, 0.1] }, verdict: 'inform' },
+  {
+    name: 'about as large from the first entry on',
+    metrics: {
+      kl: [1.55, 1.59, 1.72, 1.97, 2, 2.21, 1.98],
+      reward: [0.86, 0.93, 1.12, 1.4, 1.46, 1.58, 1.57],
+    },
+    verdict: 'inform',
+    measured: { before: true },
+  },
   { name: 'nats in every entry, and other ones', metrics: { kl: [1e9, 533] }, verdict: 'warn' },
   { name: 'nats in every entry, which is no drift', metrics: { kl: times(9, 11) }, verdict: 'pass' },
   {

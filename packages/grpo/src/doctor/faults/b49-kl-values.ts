@@ -13,10 +13,16 @@ import { isFull } from '../tolerance.js';
 
 /** KL per token at which a token is e times as likely as under the reference. */
 const NATS = 1;
+/** Growth by which a KL that was large from the start has grown. */
+const DOUBLE = 2;
+/** No policy that speaks is that far away. */
+const ABSURD = 10;
 
 /** How often, since when and how far the KL was too large, with the reward and the learning rate beside it. */
 type Excess = Record<'entries' | 'median' | 'most' | 'far' | 'step', number> & {
   paid: boolean;
+  /** Whether it was as large from the first entry on. */
+  before: boolean;
   rate?: number;
   start?: number;
   end?: number;
@@ -172,7 +178,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups, or, where half of the entries are below 1 nat, rose beyond its noise. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups, or, where half of the entries are below 1 nat, rose beyond its noise, and so does one that is there from the first entry on, never twice as large and below 10 nats. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8; single tokens can make an entry of k3 as large as they like.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
@@ -197,8 +203,12 @@ export const b49: Fault = {
         const rates = withoutNaN(log.column('learning_rate'));
         const reward = log.course.of('reward');
         const paid = log.course.isPaid || (measuredMedian < NATS && log.course.lastingGain !== undefined);
+        const isAll = far.length === points.length;
+        // It came before the log begins, or lies in how the KL is computed: the updates in the log added little.
+        const before = isAll && points.length > 1 && most < Math.min(DOUBLE * points[0]!.value, ABSURD);
         const measured = {
           paid,
+          before,
           entries: points.length,
           median: measuredMedian,
           most,
@@ -207,11 +217,11 @@ export const b49: Fault = {
           ...(rates.length > 0 && { rate: largest(rates) }),
           ...(reward && { start: reward.start, end: reward.end }),
         };
-        const isStill = far.length === points.length && log.course.standsStill;
+        const isStill = isAll && log.course.standsStill;
         if (!first || isStill) return pass(measured);
         const evidence = far.map(({ step, value }): Evidence => ({ step, text: 'kl', values: { value } }));
         const isLasting = far.length >= Math.max(2, points.length / 10) || points.at(-1)!.value > NATS;
-        return isLasting && !paid ? warn(measured, evidence) : inform(measured, evidence);
+        return isLasting && !paid && !before ? warn(measured, evidence) : inform(measured, evidence);
       },
       ranges: () => [{ metric: 'kl', high: NATS }],
       says: (m) =>
@@ -219,7 +229,7 @@ export const b49: Fault = {
           ? say`The KL is ${m.most} nats per token (step ${m.step}); at 1 a token is e times as likely as under the reference. The policy left the reference, or the two are scored differently.`
           : m.far < Math.max(2, m.entries / 10)
             ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
-            : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most}): the policy left the reference${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
+            : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most})${m.before ? '' : ': the policy left the reference'}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.before ? 'It is as large from the first entry on: what came before, or how the KL is computed, made it so.' : m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
     }),
   ],
 };

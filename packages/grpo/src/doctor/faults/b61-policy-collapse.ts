@@ -152,7 +152,9 @@ export const b61: Fault = {
       settles: 'The evaluation before and after.',
       proofs: [],
       needs: [],
-      test({ course }): Outcome<{ what: string; from: number; to: number; step: number; beyond: number }> {
+      test({
+        course,
+      }): Outcome<{ what: string; from: number; to: number; step: number; beyond: number; reward: boolean }> {
         const moved = (['length', 'entropy'] as const).flatMap(
           (quantity) => movementOf(course, quantity) ?? [],
         );
@@ -167,11 +169,12 @@ export const b61: Fault = {
         } = first ?? {
           ...{ quantity: 'length', from: 0, to: 0, step: 0 },
         };
-        const measured = { what: quantity, from, to, step, beyond };
+        const reward = course.of('reward') !== undefined;
+        const measured = { what: quantity, from, to, step, beyond, reward };
         return first ? inform(measured, [{ step, text: quantity, values: { value: to } }]) : pass(measured);
       },
       says: (m) =>
-        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}, and the reward gained nothing that lasts: the policy changes, and not for what is paid.`,
+        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}${m.reward ? ', and the reward gained nothing that lasts: the policy changes, and not for what is paid' : '; whether the reward gained by it, the log does not say'}.`,
     }),
     logCheck({
       code: 'B61.length',

@@ -100,10 +100,13 @@ export function commonName(name: string): string | undefined {
   const own = givenName(name);
   if (own !== undefined) return own;
   if (known.has(name)) return known.get(name);
-  const found = find(name.trim());
+  const found = find(name.trim().replace(VALUE, ''));
   if (known.size < MOST_KNOWN) known.set(name, found);
   return found;
 }
+
+/** Matches a word that says nothing: `KL Value`. */
+const VALUE = /\s+values?$/i;
 
 /** A unit of time behind a name: `reward mean (s)` is how long the rewards took. */
 const TIMED = /\((?:s|secs?|seconds?|ms|min|minutes?|h|hours?)\)$/i;

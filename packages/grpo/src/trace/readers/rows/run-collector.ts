@@ -27,6 +27,8 @@ export interface CollectedLog {
   /** Lines of rows of earlier steps that no other row went on from; they are left out. */
   strays: readonly (number | undefined)[];
   lastStep?: number;
+  /** Rows without a step before the first that has one; they are left out. */
+  unnumbered: number;
   /** Rows that stood in the log once for each rank. */
   repeated: number;
   /** Rows with the step of the row before and other numbers of the same metrics, as of micro-batches or updates. */
@@ -76,6 +78,7 @@ export class RunCollector {
   #before: RawEntry | undefined;
   #total: number | undefined;
   #lastStep: number | undefined;
+  #unnumbered = 0;
   #isSummedUp = false;
 
   get rows(): number {
@@ -185,7 +188,13 @@ export class RunCollector {
     }
     this.#close();
     this.#times.clear();
-    if (this.#before && at <= this.#before.step) this.#restart(this.#before.step, at, where);
+    if (this.#before && at <= this.#before.step) {
+      // Rows without a step stood before the first that has one: they are of no step that could be run again.
+      if (step !== undefined && this.#told === 1) this.#unnumbered = this.#rows - 1;
+      else if (this.#restarts.length < MOST_PLACES)
+        this.#restarts.push({ from: this.#before.step, to: at, ...where });
+      this.#goBackTo(at);
+    }
     this.#open = { step: at, values, ...where };
     this.#total ??= progress?.total;
     if (progress && progress.total === this.#total) this.#bars.set(this.#open, progress.done);
@@ -224,6 +233,7 @@ export class RunCollector {
       every: this.#train.every,
       restarts: this.#restarts,
       strays: this.#strays,
+      unnumbered: this.#unnumbered,
       repeated: this.#repeated,
       averaged: this.#averaged,
       ...(stride !== undefined && { stride }),
@@ -246,8 +256,7 @@ export class RunCollector {
   }
 
   /** A run that was resumed does steps again; what came of them the first time is gone. */
-  #restart(from: number, to: number, where: { line?: number }): void {
-    if (this.#restarts.length < MOST_PLACES) this.#restarts.push({ from, to, ...where });
+  #goBackTo(to: number): void {
     this.#train.rewind(to);
     this.#evaluations.rewind(to);
     this.#notFinite = this.#notFinite.filter(({ step }) => step < to);

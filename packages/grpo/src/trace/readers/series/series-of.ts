@@ -120,7 +120,7 @@ function notesOf(
   const reached = entries.at(-1)?.step ?? 0;
   if (lastStep !== undefined && reached + (stepsPerEntry ?? 1) <= lastStep)
     notes.push(`It ends at step ${reached} of ${lastStep}.`);
-  const { counted, every, restarts, strays, repeated, averaged, rows } = collected;
+  const { counted, every, restarts, strays, unnumbered, repeated, averaged, rows } = collected;
   if (counted && stepsPerEntry === undefined)
     notes.push('The log has no step numbers: its entries are counted instead.');
   if (every > 1) {
@@ -140,6 +140,10 @@ function notesOf(
   if (first)
     notes.push(
       `The steps go back from ${first.from} to ${first.to}${placesOf(first.line, restarts.length)}: the steps from there on were run again, and their first entries are left out.`,
+    );
+  if (unnumbered > 0)
+    notes.push(
+      `${unnumbered === 1 ? '1 row' : `${unnumbered} rows`} before the first numbered step ${unnumbered === 1 ? 'has' : 'have'} none: left out.`,
     );
   if (strays.length > 0)
     notes.push(
