@@ -85,13 +85,13 @@ const ELEMENTS = [
 
 describe('an update that is not as declared', () => {
   it.each<[string, string, Plant]>([
-    ['another ε', ELEMENTS[0]!, { options: { epsilon: 1e-5 } }],
-    ['no decay', ELEMENTS[0]!, { options: { weightDecay: 0 } }],
+    ['another ε', 'ε that all weights show', { options: { epsilon: 1e-5 } }],
+    ['no decay', 'weight decay that all weights show', { options: { weightDecay: 0 } }],
     ['another β1', ELEMENTS[1]!, { options: { beta1: 0.95 } }],
     ['another β2', ELEMENTS[2]!, { options: { beta2: 0.99 } }],
     [
       'a rate × 2',
-      ELEMENTS[0]!,
+      'move of all weights, as a share of the declared one,',
       { update: (optimizer, rate, norm) => standardStages.update(optimizer, 2 * rate, norm) },
     ],
     [

@@ -4,6 +4,7 @@ import type { UpdateResult } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
+import { explainedUpdate, type Moved } from './explained-update.js';
 import {
   type AdamWSettings,
   clipFactor,
@@ -104,7 +105,14 @@ export class UpdateAudit implements FollowingMeasure {
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
     const singleDecays = this.trainer.model.decoder.device.startsWith('cuda');
     const settings = { ...config.optimizer, singleDecays, learningRate: rate };
-    const elements = comparedElements(before, after, settings, scale);
+    const { moved, ...elements } = comparedElements(before, after, settings, scale);
+    const isOff = (part: WeightPart) =>
+      elements[part].some(({ found, plain, bound }) => !(Math.abs(Number(found) - Number(plain)) <= bound));
+    // Where the moments hold, what moves the weights by them may be told.
+    if (isOff('weight') && !isOff('mean') && !isOff('square')) {
+      const told = explainedUpdate(moved, before.updates + 1, settings);
+      if (told) this.#add(told.quantity, [told.pair]);
+    }
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
     this.#add('updates that the optimizer counts', comparedCounts(after, before.updates + 1));
     this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
@@ -208,8 +216,9 @@ function comparedElements(
   after: Weights,
   settings: AdamWSettings,
   scale: number,
-): Record<WeightPart, Pair[]> {
+): Record<WeightPart, Pair[]> & { moved: Moved[] } {
   const pairs: Record<WeightPart, Pair[]> = { weight: [], mean: [], square: [] };
+  const moved: Moved[] = [];
   for (const tensor of weights.keys()) {
     const [before, found] = [{ state, weights }, after].map((from) => ({
       weight: (from.state.get(`${tensor}.master`) ?? from.weights.get(tensor))!,
@@ -226,9 +235,12 @@ function comparedElements(
         const { value, bound } = plain[part];
         pairs[part].push({ found: found[part][i]!, plain: value, bound, tensor });
       }
+      const { value, bound } = plain.weight;
+      const now = { found: found.weight[i]!, mean: found.mean[i]!, square: found.square[i]! };
+      moved.push({ before: own.weight, plain: value, bound, ...now });
     }
   }
-  return pairs;
+  return { ...pairs, moved };
 }
 
 /** The updates that each tensor has had, by the optimizer, and the number of them in the run. */

@@ -52,7 +52,15 @@ const CLEAN: [string, string[]][] = [
   ['gpt2', []],
   ['llama3', ['rollout.temperature=0.7', 'rollout.topP=0.9']],
   ['llama3-tied', ['kl.beta=0.1', 'objective.oldLogprobs=recompute', 'objective.loss=dapo']],
-  ['qwen2', ['rollout.repetitionPenalty=1.2', 'rollout.topK=20', 'rollout.minNewTokens=3']],
+  [
+    'qwen2',
+    [
+      'rollout.repetitionPenalty=1.2',
+      'rollout.topK=20',
+      'rollout.keepSupport=false',
+      'rollout.minNewTokens=3',
+    ],
+  ],
   ['qwen2-untied', ['objective.loss=grpo', 'objective.oldLogprobs=sampler', 'rollout.minP=0.05']],
   ['llama3', ['rollout.topP=0.8', 'rollout.keepSupport=false', 'kl.beta=0.1']],
   [

@@ -798,6 +798,21 @@ describe('tables with a metric in each row', () => {
     expect(reading.notes.join()).toContain('such as "(step 5: 2.4)" (line 5)');
   });
 
+  it.each([
+    [
+      '| 지표 | 초반 | 최근 | 변화 |',
+      '| reward | 0.6 | **0.4** | −33% |',
+      '| **kl** | 0.003 | 0.24 | +7,900% |',
+    ],
+    ['| metric | First 100 | Last 100 |', '| reward | 0.6 | 0.4 |', '| kl | 0.003 | 0.24 |'],
+    ['| metric | start → end |', '| reward | 0.6 → 0.4 (−33%) |', '| kl | 0.003→0.24，before 0.3 |'],
+  ])('may have the parts of a run in its columns, which have no steps: %s', async (head, ...rows) => {
+    const reading = await readText('log.md', [head, '|---|---|---|---|', ...rows].join('\n'));
+    expect(reading.series).toMatchObject({ isCounted: true });
+    expect(column(reading, 'reward')).toEqual([0.6, 0.4]);
+    expect(column(reading, 'kl')).toEqual([0.003, 0.24]);
+  });
+
   it('may be several', async () => {
     const table = (metric: string) => `| metric | step 0 | step 9 |\n|---|---|---|\n| ${metric} | 1 | 2 |\n`;
     const reading = await readText('notes.md', `${table('reward')}\n${table('grad_norm')}`);

@@ -65,6 +65,18 @@ describe('a log with lines of dicts', () => {
     expect(notes).toEqual([expect.stringContaining('PPO with a value function')]);
   });
 
+  it('of PPO of a language model keeps what means the same there', async () => {
+    const row = (step: number) =>
+      `step:${step} - critic/vf_loss:0.04 - critic/kl:0.7 - critic/rewards/mean:0.13 - actor/entropy_loss:0.005 - actor/pg_loss:0.01 - response_length/mean:34.7`;
+    const { isGrpo, series, notes } = await readText('ppo.log', [1, 2, 3].map(row).join('\n'));
+    expect(isGrpo).toBe(true);
+    expect(Object.keys(series!.entries[0]!.values).filter((name) => /^(kl|policy_loss)$/.test(name))).toEqual(
+      [],
+    );
+    expect(series!.entries[0]!.values).toMatchObject({ reward: 0.13, entropy: 0.005 });
+    expect(notes[0]).toContain('only rewards, lengths, entropy and the gradient norm are judged');
+  });
+
   it('knows the names of old versions', async () => {
     const old =
       "{'loss': 0.0, 'completion_length': 88.0, 'rewards/format': 0.0, 'reward': 0.2, 'reward_std': 0.1, 'kl': 0.003}";

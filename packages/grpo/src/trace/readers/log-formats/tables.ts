@@ -12,7 +12,7 @@ import { PrintedDecimals } from '../rows/printed-decimals.js';
 import { type CollectedLog, merged, type RawEntry } from '../rows/run-collector.js';
 import { isOfSeveral, partsOf, plain, withoutRemark } from './cells.js';
 import type { LogFormat } from './log-format.js';
-import { Transposed } from './transposed.js';
+import { PART, Transposed } from './transposed.js';
 
 /** More cells are no table of metrics. */
 const MOST_CELLS = 500;
@@ -127,7 +127,7 @@ export class Tables implements LogFormat {
     if (!table) return;
     const columns = [{ name: 'step', run: '' }, ...table.names.map((row) => ({ ...row, run: '' }))];
     this.#open(columns);
-    for (const { step, cells } of table.steps) this.#take(columns, [`${step}`, ...cells], table.line);
+    for (const { step, cells } of table.steps) this.#take(columns, [`${step ?? ''}`, ...cells], table.line);
   }
 
   finish(): CollectedLog[] {
@@ -298,7 +298,8 @@ const HAS_VALUES = /\d[.:]|[={}]/;
 
 /** The transposed table that a line is the header of. */
 function transposedOf(text: string, line: number) {
-  if (text.length > MOST_OF_HEADER || HAS_VALUES.test(text) || !/\d/.test(text)) return undefined;
+  if (text.length > MOST_OF_HEADER || HAS_VALUES.test(text)) return undefined;
+  if (!/\d/.test(text) && !(text.includes('|') && PART.test(text))) return undefined;
   for (const { split, kind } of SPLITS) {
     const table = split === spaces ? undefined : Transposed.below(split(text), line);
     if (table) return { table, split, kind };

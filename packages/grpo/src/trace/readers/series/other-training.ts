@@ -6,17 +6,26 @@ interface OtherTraining {
   says: string;
 }
 
+const PPO: OtherTraining = {
+  names:
+    /(^|[/_])(value|vf|value_function|critic|cri)[_ ]?(loss|clipfrac|explained_var\w*)(_avg)?$|(^|\/)loss\/value|explained_variance/i,
+  says: 'This is PPO with a value function: GRPO has none, and compares the completions of a prompt instead.',
+};
+
 const OTHERS: readonly OtherTraining[] = [
   {
     names: /(^|\/)(rewards\/(chosen|rejected|margins)|logps\/(chosen|rejected))$/,
     says: 'This is preference training on pairs (DPO or a relative): its rewards are of chosen and rejected answers.',
   },
-  {
-    names:
-      /(^|[/_])(value|vf|value_function|critic|cri)[_ ]?(loss|clipfrac|explained_var\w*)(_avg)?$|(^|\/)loss\/value|explained_variance/i,
-    says: 'This is PPO with a value function: GRPO has none, and compares the completions of a prompt instead.',
-  },
+  PPO,
 ];
+
+/** Note for PPO of a language model, of which some of the metrics mean what they mean in GRPO. */
+export const OF_PPO =
+  'This is PPO with a value function, so only rewards, lengths, entropy and the gradient norm are judged: a critic stands where GRPO compares the completions of a prompt, and the KL and the losses have other scales.';
+
+/** Whether names are of PPO with a value function. */
+export const isPpo = (names: ReadonlySet<string>): boolean => [...names].some((name) => PPO.names.test(name));
 
 /** Note for a log that has a loss and no metric of GRPO. */
 export const SUPERVISED =

@@ -6,7 +6,7 @@ import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
 import type { Hints } from './hints.js';
-import { otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
+import { isPpo, OF_PPO, otherTraining, SUPERVISED, withoutSignals } from './other-training.js';
 import { type Renaming, renamingOf } from './rename-metrics.js';
 import { settingsIn, settingsMeaning } from './settings.js';
 
@@ -46,6 +46,8 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
   takeOnlyFunction(entries);
+  const ofPpo = isPpo(collected.names) && entries.some(({ values }) => Object.keys(values).some(isOfText));
+  if (ofPpo) for (const { values } of entries) dropCompared(values);
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
     ...(producer.averages && lossDecimals(entries)),
@@ -66,13 +68,13 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   };
   const inRows = settingsMeaning(settingsIn(entries)).declared;
   const declared = declaredByBoth(declaredByBoth(producer.declares?.(entries), inRows), hints.declared);
-  const isGrpo = hints.isGrpo ?? tellsOfGrpo(collected.names, entries, hints.names);
+  const isGrpo = hints.isGrpo ?? (ofPpo || tellsOfGrpo(collected.names, entries, hints.names));
   return {
     series,
     declared,
     isGrpo,
     notes: isGrpo
-      ? [...takenNote(renaming), ...notesOf(collected, series)]
+      ? [...(ofPpo ? [OF_PPO] : []), ...takenNote(renaming), ...notesOf(collected, series)]
       : [hints.isGrpo === false ? SUPERVISED : withoutSignals(collected.names, hints.names)],
   };
 }
@@ -95,6 +97,17 @@ function takenNote({ taken }: Renaming): string[] {
 
 const GRPO =
   /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\/|^advantages\//;
+
+/** Lengths in tokens: a language model is trained. */
+const isOfText = (name: string) => name.startsWith('completions/');
+
+/** What means another thing where a critic gives the advantages. */
+const COMPARED =
+  /^(kl|loss|policy_loss|reward_std|frac_reward_zero_std|clip_ratio|ratio|advantages|groups)(\/|$)/;
+
+function dropCompared(values: Record<string, number>): void {
+  for (const name of Object.keys(values)) if (COMPARED.test(name)) delete values[name];
+}
 
 /** A ratio may be of anything, unless a policy is trained. */
 const OF_POLICY = /^ratio\//;
