@@ -18,6 +18,16 @@ testLogCheck('B45.masks', [
 
 testLogCheck('B45.log', [
   {
+    name: 'a critic whose loss is NaN',
+    metrics: {
+      reward: times(2, 0.1),
+      'critic/vf_loss': times(2, Number.NaN),
+      'critic/score': times(2, Number.NaN),
+    },
+    verdict: 'fail',
+    measured: { what: 'critic/vf_loss', broken: 2 },
+  },
+  {
     name: 'a KL that is NaN in the end',
     metrics: { loss: times(4, 0.1), kl: [0.1, 0.1, Number.NaN, Number.NaN] },
     verdict: 'fail',

@@ -13,6 +13,9 @@ const WORDS: Readonly<Record<string, string>> = {
   kl: 'KL',
 };
 
+/** Matches losses and norms of PPO's critic. */
+const OF_CRITIC = /^(?:critic|value|vf)[/_].*(?:loss|grad_norm)$/;
+
 export const b45: Fault = {
   code: 'B45',
   name: 'nothing to train on',
@@ -139,6 +142,7 @@ export const b45: Fault = {
           'policy_loss',
           ...(log.declared.dtype === 'float16' ? [] : ['grad_norm']),
           'kl',
+          ...log.names(OF_CRITIC),
         ];
         const { entries } = log.series;
         if (entries.every(({ values }) => names.every((name) => values[name] === undefined)))
@@ -158,7 +162,7 @@ export const b45: Fault = {
         if (!first) return pass({ entries: entries.length });
         const what = names
           .filter((name) => broken.some(({ text }) => text === name))
-          .map((name) => WORDS[name]);
+          .map((name) => WORDS[name] ?? name);
         return fail(
           {
             what: what.join(' and '),
