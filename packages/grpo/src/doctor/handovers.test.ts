@@ -156,6 +156,26 @@ it('log-probs on which sampler and trainer agree against the plain path are thos
   expect(check.test(record([])).verdict).toBe('not applicable');
 });
 
+it('a tensor that the optimizer lacks leads over what follows from it', () => {
+  const check = registry.find(({ code }) => code === 'H07.held') as StepCheck;
+  const held = {
+    ...compared,
+    handOver: 'update' as const,
+    quantity: 'tensor of the optimizer',
+    plain: 'trained',
+  };
+  const judged = (found: string, deviation: number) =>
+    check.test(record([{ ...held, found, deviation, bound: 0, tensor: 'lora_A' }])) as Found<{
+      tensor: string;
+      is: string;
+    }>;
+  expect(judged('trained', 0).verdict).toBe('pass');
+  const missing = judged('missing', 1);
+  expect(missing).toMatchObject({ verdict: 'fail', measured: { tensor: 'lora_A', is: 'missing' } });
+  expect(check.says(missing.measured)).toContain('is not in the optimizer');
+  expect(check.says(judged('without gradients', 1).measured)).toContain('is without gradients');
+});
+
 it('log-probs of the sampler alone are those of what decodes, unless another prompt explains them', () => {
   const check = registry.find(({ code }) => code === 'H02.alone') as StepCheck;
   const outcome = check.test(logprobs(-2, -1)) as Found<{ from: string }>;
@@ -167,8 +187,17 @@ it('log-probs of the sampler alone are those of what decodes, unless another pro
     [-1, -2],
   ] as const)
     expect(check.test(logprobs(sampled, trained)).verdict).toBe('pass');
-  const first = { ...compared, handOver: 'completion' as const, quantity: FIRST_TOKEN, bound: 0.01 };
+  const first = {
+    ...compared,
+    handOver: 'completion' as const,
+    quantity: FIRST_TOKEN,
+    bound: 0.01,
+    token: 0,
+  };
   expect(check.test(logprobs(-2, -1, [first]))).toMatchObject({ measured: { from: 'first' } });
+  expect(check.test(logprobs(-2, -1, [{ ...first, token: 3 }]))).toMatchObject({
+    measured: { from: 'unknown' },
+  });
   expect(check.test(logprobs(-2, -1, [{ ...first, deviation: 0 }]))).toMatchObject({
     measured: { from: 'later' },
   });

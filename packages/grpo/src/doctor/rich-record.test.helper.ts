@@ -293,6 +293,7 @@ export function richRecord({
         ...HAND_OVERS.map((handOver) => ({ handOver, quantity: 'number' })),
         { handOver: 'completion' as const, quantity: 'log-prob of the sampler' },
         { handOver: 'old log-probs' as const, quantity: 'log-prob of the policy' },
+        { handOver: 'update' as const, quantity: 'tensor of the optimizer' },
       ].map((one) => ({ ...one, compared: 9, found: 1, plain: 1.5, deviation: 0.5, bound: 1 })),
       missing: [],
     },

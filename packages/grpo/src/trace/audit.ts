@@ -68,7 +68,7 @@ const comparisonSchema = z.object({
  */
 export const LIKELIHOOD = 'log-likelihood of the draws at the declared temperature ×';
 
-/** The quantity of the first tokens alone, where log-probs of the sampler do not hold: no cache has a part in them. */
+/** The quantity of the first tokens that are not sure, where log-probs of the sampler do not hold: no cache has a part in token 0. */
 export const FIRST_TOKEN = 'log-prob of the sampler of a first token';
 
 /** Names the comparison of what the gradient of the entropy is multiplied by in the gradient: −c where the bonus has the coefficient c. */

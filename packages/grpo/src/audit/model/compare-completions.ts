@@ -62,11 +62,12 @@ export function compareCompletions(context: AuditContext, { model, completions }
 /** Log-prob above which a token is so sure that no fault of the logits shows in it. */
 const SURE = -0.05;
 
-/** The first tokens that are not sure, which decoding takes from the pass over the prompt. */
+/** The first token of each completion that is not sure; the very first come from the pass over the prompt. */
 function firstTokens(rows: readonly LogProbRow[], tolerance: Tolerance): Comparison[] {
-  const first = rows
-    .filter(({ plain }) => plain[0]! < SURE)
-    .map((row) => ({ ...row, tokens: row.tokens ?? [0] }));
+  const first = rows.flatMap((row) => {
+    const token = row.plain.findIndex((logprob) => logprob < SURE);
+    return token < 0 ? [] : [{ ...row, tokens: row.tokens ?? [token] }];
+  });
   return compareRows('completion', FIRST_TOKEN, first, tolerance).slice(0, 1);
 }
 

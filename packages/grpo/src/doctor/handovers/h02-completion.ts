@@ -87,7 +87,9 @@ const alone = stepCheck({
     if (!both) return notApplicable('log-probs by sampler and trainer');
     const { sampled, trained, evidence } = both;
     const first = comparisonOf(audit, FIRST_TOKEN);
-    const from = first === undefined ? 'unknown' : isApart(first) ? 'first' : 'later';
+    const isEarly = first !== undefined && isApart(first);
+    const from =
+      first === undefined || (isEarly && first.token !== 0) ? 'unknown' : isEarly ? 'first' : 'later';
     const measured = { ...both.measured, token: sampled.token ?? 0, from };
     // Another prompt explains it, where there is one.
     const prompt = comparisonOf(audit, 'prompt of a completion');
