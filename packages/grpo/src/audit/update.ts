@@ -2,7 +2,7 @@ import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { changedTensors, type SampledValues, sampledValues } from '../models/index.js';
 import type { UpdateResult } from '../step/observer.js';
 import type { Trainer } from '../step/trainer.js';
-import type { Comparison } from '../trace/index.js';
+import { type Comparison, HELD_TENSOR } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
 import { explainedUpdate, type Moved } from './explained-update.js';
 import {
@@ -74,7 +74,7 @@ export class UpdateAudit implements FollowingMeasure {
   compared(_: unknown, step: number): void {
     this.#step = step;
     this.#frozen = this.#sampled(untrained(this.trainer));
-    this.#add('tensor of the optimizer', heldTensors(this.trainer));
+    this.#add(HELD_TENSOR, heldTensors(this.trainer));
   }
 
   beforeUpdate(): void {
@@ -135,9 +135,13 @@ export class UpdateAudit implements FollowingMeasure {
   }
 
   get measured(): Measured[] {
-    if (this.trainer.ownStages?.includes('update'))
-      return [{ handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' }];
-    return [{ comparisons: worstByQuantity(this.#comparisons) }];
+    if (!this.trainer.ownStages?.includes('update'))
+      return [{ comparisons: worstByQuantity(this.#comparisons) }];
+    return [
+      { handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' },
+      // What the optimizer holds does not depend on who updates it.
+      { comparisons: this.#comparisons.filter(({ quantity }) => quantity === HELD_TENSOR) },
+    ];
   }
 
   #weights(): Weights {

@@ -71,6 +71,9 @@ export const LIKELIHOOD = 'log-likelihood of the draws at the declared temperatu
 /** The quantity of the first tokens that are not sure, where log-probs of the sampler do not hold: no cache has a part in token 0. */
 export const FIRST_TOKEN = 'log-prob of the sampler of a first token';
 
+/** The quantity that tells whether the optimizer holds what the model trains. */
+export const HELD_TENSOR = 'tensor of the optimizer';
+
 /** Names the comparison of what the gradient of the entropy is multiplied by in the gradient: −c where the bonus has the coefficient c. */
 export const ENTROPY_SHARE = 'share of the entropy in the gradient';
 

@@ -8,6 +8,7 @@ export {
   FIRST_TOKEN,
   HAND_OVERS,
   type HandOver,
+  HELD_TENSOR,
   LIKELIHOOD,
 } from './audit.js';
 export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';

@@ -1,10 +1,9 @@
+import { HELD_TENSOR } from '../../trace/index.js';
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { comparisonOf, handOverCheck, isApart, OF_HAND_OVERS } from '../hand-over.js';
 import { fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
-
-const HELD = 'tensor of the optimizer';
 
 const audited = handOverCheck({
   code: 'H07',
@@ -24,7 +23,8 @@ const held = stepCheck({
   ...OF_HAND_OVERS,
   code: 'H07.held',
   title: 'The optimizer holds what is to be trained, and nothing else',
-  stage: 'optimizer',
+  // It does not depend on the stage that updates.
+  stage: 'configuration',
   kind: 'identity',
   level: 6,
   rank: 1,
@@ -36,8 +36,8 @@ const held = stepCheck({
   proofs: ['native'],
   needs: ['audit'],
   test({ audit }) {
-    const own = comparisonOf(audit, HELD);
-    if (!own) return notApplicable(HELD);
+    const own = comparisonOf(audit, HELD_TENSOR);
+    if (!own) return notApplicable(HELD_TENSOR);
     const measured = { tensor: own.tensor ?? '', is: String(own.found) };
     return isApart(own) ? fail(measured, [{ text: measured.tensor }]) : pass(measured);
   },

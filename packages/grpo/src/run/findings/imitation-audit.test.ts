@@ -64,7 +64,9 @@ describe.each(['sft', 'expert'] as const)('the steps of %s', (command) => {
     const { end, notes, findings } = await ran(command, [], twice);
     expect(end.stopped).toMatchObject({ code: 'H07.audit', severity: 'fail' });
     expect(notes).toContainEqual(
-      expect.stringMatching(/^step 1: H07\.audit fail: The weight after the update of /),
+      expect.stringMatching(
+        /^step 1: H07\.audit fail: The move of all weights, as a share of the declared one, is 2; /,
+      ),
     );
     expect(findings).toContain('"code":"H07.audit"');
   });
