@@ -7,7 +7,7 @@ export interface Moved {
   before: number;
   found: number;
   plain: number;
-  /** What rounding explains between the two. */
+  /** Distance that rounding explains. */
   bound: number;
   mean: number;
   square: number;
@@ -59,7 +59,7 @@ export function explainedUpdate(
     const change = found - before + rate * weightDecay * before;
     const root = Math.sqrt(square / (1 - beta2 ** step));
     const solved = (-rate * mean) / (1 - beta1 ** step) / change - root;
-    // Where the root is much larger, rounding decides.
+    // Rounding decides if the root is much larger.
     return Math.abs(change) > CLEAR * bound && solved > NEAR * root ? [solved] : [];
   });
   return [

@@ -108,7 +108,7 @@ export class UpdateAudit implements FollowingMeasure {
     const { moved, ...elements } = comparedElements(before, after, settings, scale);
     const isOff = (part: WeightPart) =>
       elements[part].some(({ found, plain, bound }) => !(Math.abs(Number(found) - Number(plain)) <= bound));
-    // Where the moments hold, what moves the weights by them may be told.
+    // The moments hold: the setting that moves the weights by them may be told.
     if (isOff('weight') && !isOff('mean') && !isOff('square')) {
       const told = explainedUpdate(moved, before.updates + 1, settings);
       if (told) this.#add(told.quantity, [told.pair]);
@@ -139,7 +139,7 @@ export class UpdateAudit implements FollowingMeasure {
       return [{ comparisons: worstByQuantity(this.#comparisons) }];
     return [
       { handOver: HAND_OVER, missing: 'the standard update: stages.update is your own' },
-      // What the optimizer holds does not depend on who updates it.
+      // The tensors that it holds do not depend on who updates them.
       { comparisons: this.#comparisons.filter(({ quantity }) => quantity === HELD_TENSOR) },
     ];
   }

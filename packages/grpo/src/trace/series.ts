@@ -10,7 +10,7 @@ export interface MetricsEntry {
 }
 
 /** What a log holds, and how its numbers are to be read. */
-/** What the completions of an evaluation add up to. */
+/** Sums over the completions of an evaluation. */
 export interface EvaluationCount {
   step: number;
   /** `greedy` or `sampled`. */

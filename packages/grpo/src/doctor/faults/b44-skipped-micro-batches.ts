@@ -65,7 +65,7 @@ export const b44: Fault = {
           for (const b of membersOf(record, update)) times.set(b, (times.get(b) ?? 0) + 1);
         const passes = largest([...times.values()]);
         const finish = declared.objective?.maskTruncated ? record.completions?.finish : undefined;
-        // What no update has was not scored, and has no mask.
+        // A completion in no update was not scored, and has no mask.
         const isLearnt = (b: number) =>
           advantages[b] !== 0 &&
           lengths[b]! > 0 &&

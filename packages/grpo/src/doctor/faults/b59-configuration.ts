@@ -274,7 +274,7 @@ export const b59: Fault = {
   ],
 };
 
-/** What each rule of a reward paid, and how often. */
+/** Payments of each rule of a reward, counted. */
 function paidBy(reward: string, rules: readonly (string | null)[], valueAt: (completion: number) => number) {
   const paid = new Map<
     string,

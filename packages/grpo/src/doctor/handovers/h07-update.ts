@@ -18,7 +18,7 @@ const audited = handOverCheck({
   proofs: ['native', 'TRL run'],
 });
 
-/** What is in no optimizer keeps its gradient, too: the cause of several findings. */
+/** A tensor in no optimizer keeps its gradient, too: the cause of several findings. */
 const held = stepCheck({
   ...OF_HAND_OVERS,
   code: 'H07.held',

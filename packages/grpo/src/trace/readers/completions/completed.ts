@@ -17,7 +17,7 @@ export interface CompletedRow {
   policyLogprobs?: number[];
   /** Of each reward function; NaN where it gave none. */
   rewards: Record<string, number>;
-  /** What decided each reward. */
+  /** Rule that decided each reward. */
   rules?: Record<string, string>;
   total?: number;
   advantage?: number;
@@ -177,7 +177,7 @@ function rewardsOf(
   const values = Float64Array.from(
     names.flatMap((name) => rows.map(({ rewards }) => rewards[name] ?? Number.NaN)),
   );
-  // What was compared is not what was graded, and the KL that lies between is not there.
+  // Rewards were compared without a KL that the rows lack.
   const lacksPenalty = declared?.kl?.place === 'reward' && !names.includes('kl_penalty');
   const told = lacksPenalty ? undefined : numbersOf(rows, 'total');
   const totals = told ?? (plainSum && names.length > 0 ? sums(rows) : undefined);

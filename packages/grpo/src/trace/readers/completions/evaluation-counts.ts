@@ -4,7 +4,7 @@ import type { EvaluationCount } from '../../series.js';
 import { linesOf } from '../lines.js';
 import { literal } from '../literal.js';
 
-/** What the rows of `eval-completions.jsonl` add up to, evaluation by evaluation. */
+/** Sums of the rows of `eval-completions.jsonl`, evaluation by evaluation. */
 export function evaluationCounts(file: string): EvaluationCount[] {
   const counts = new Map<string, EvaluationCount>();
   for (const { text } of linesOf(file)) {

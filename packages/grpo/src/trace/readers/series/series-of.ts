@@ -101,7 +101,7 @@ const GRPO =
 /** Lengths in tokens: a language model is trained. */
 const isOfText = (name: string) => name.startsWith('completions/');
 
-/** What means another thing where a critic gives the advantages. */
+/** Metrics that mean another thing where a critic gives the advantages. */
 const COMPARED =
   /^(kl|loss|policy_loss|reward_std|frac_reward_zero_std|clip_ratio|ratio|advantages|groups)(\/|$)/;
 
