@@ -99,7 +99,7 @@ describe('on a terminal', () => {
     reporter.progress(ROLLOUT);
     vi.advanceTimersByTime(1100);
     expect(lines()[1]).toBe(
-      'rollout 0/32 completions  for 1s  |  step 3/100  reward 0.532 (sd 0.210)  length 83.2',
+      'rollout 0/32 completions  for 1s  |  step 3/100  reward 0.532 (sd 0.210)  left 2m 03s  length 83.2',
     );
     reporter.close();
     expect(vi.getTimerCount()).toBe(0);
@@ -188,20 +188,20 @@ describe('without a terminal', () => {
     reporter.step({ ...ROW, kl: 0.0123 });
     reporter.done({ text: 'finished', data: {} });
     expect(stream.text).toBe(
-      'start\nstep 3/100  reward 0.532 (sd 0.210)  length 83.2  tokens/s 1234  left 2m 03s  cut 5%  kl 0.0123  grad 0.457  loss -0.00123\nfinished\n',
+      'start\nstep 3/100  reward 0.532 (sd 0.210)  left 2m 03s  length 83.2  tokens/s 1234  cut 5%  kl 0.0123  grad 0.457  loss -0.00123\nfinished\n',
     );
   });
 
   it('shows that no completion has a reward', () => {
     expect(formatStep({ ...ROW, reward: Number.NaN, rewardStd: 0 }, 40)).toBe(
-      'step 3/100  reward none  length 83.2',
+      'step 3/100  reward none  left 2m 03s',
     );
   });
 
   it('says how many groups teach, and that none does', () => {
     const shown = (differing: number, width: number) =>
       formatStep({ ...ROW, groups: { all: 4, differing } }, width);
-    expect(shown(3, 70)).toBe('step 3/100  reward 0.532 (sd 0.210)  signal 3/4  length 83.2');
+    expect(shown(3, 70)).toBe('step 3/100  reward 0.532 (sd 0.210)  signal 3/4  left 2m 03s');
     expect(shown(0, 90)).toContain('  signal 0/4: no group has two different rewards');
     expect(shown(0, 50)).toBe('step 3/100  reward 0.532 (sd 0.210)  signal 0/4');
   });
@@ -210,14 +210,14 @@ describe('without a terminal', () => {
     const time = { seconds: 1.6, checks: 0.1, stage: 'score', share: 0.94 };
     const shown = (fault: string | undefined, width = 200) =>
       formatStep({ ...ROW, time: { ...time, fault } }, width);
-    expect(shown(undefined)).toContain('  left 2m 03s  time 1.6s, score 94%  cut 5%');
+    expect(shown(undefined)).toContain('  tokens/s 1234  time 1.6s, score 94%  cut 5%');
     expect(shown('the reward slow, not the model')).toContain(
-      '(sd 0.210)  time 1.6s, score 94%: the reward slow, not the model  length 83.2',
+      '(sd 0.210)  time 1.6s, score 94%: the reward slow, not the model  left 2m 03s  length 83.2',
     );
     const audited = { ...time, checks: 1.44 };
     expect(formatStep({ ...ROW, time: audited }, 200)).toContain('  time 1.6s + 1.4s of checks, score 94%');
     expect(shown('the reward slow, not the model', 70)).toBe(
-      'step 3/100  reward 0.532 (sd 0.210)  time 1.6s, score 94%  length 83.2',
+      'step 3/100  reward 0.532 (sd 0.210)  time 1.6s, score 94%  left 2m 03s',
     );
   });
 
