@@ -72,5 +72,5 @@ const refused = (path: string, tensor: string, problem: string) =>
   differs(
     path,
     `'${tensor}': ${problem}`,
-    'Do not go on from this checkpoint; take the one before it, and look at the disk.',
+    'Do not go on from this checkpoint; take the one before it. Look at the disk; if that is sound, report this as a fault of grpo.',
   );
