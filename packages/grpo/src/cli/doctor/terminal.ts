@@ -76,7 +76,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
     ...wrap(
       rows.every(({ isShort }) => isShort)
         ? 'First entry → last:'
-        : 'Start of the run → end, with the step of the change and its distance from the noise:',
+        : 'First eighth of the run → last, as means, with the step of the change and its distance from the noise:',
       width,
     ),
     ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(

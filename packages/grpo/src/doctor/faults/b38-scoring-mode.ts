@@ -234,7 +234,7 @@ export const b38: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 8,
-      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; above ${UNIFORM}, more than a vocabulary allows, it only informs. Not applicable to runs of ours and step records, which hold the pass to another one`,
+      threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; one above ${UNIFORM}, more than a vocabulary allows, is a sum over tokens and is not judged. Not applicable to runs of ours and step records, which hold the pass to another one`,
       sources: [],
       why: 'Pretrained models have 0.1 to 2 nats per token on what they sample. Seen at 6.35, in a training pass that hid nine tenths of the activations.',
       remedy:
@@ -254,12 +254,10 @@ export const b38: Fault = {
         const measured = { entries: entropy.length, least: smallest(entropy), median: median(entropy) };
         if (entropy.length < 3 && measured.least <= NOISE) return notApplicable('3 entries');
         if (measured.least <= LOST) return pass(measured);
-        return measured.least > UNIFORM ? inform(measured) : warn(measured);
+        return measured.least > UNIFORM ? notApplicable('an entropy per token') : warn(measured);
       },
       says: (m) =>
-        m.least > UNIFORM
-          ? say`The entropy is ${m.least} nats or more in each entry (${m.entries} in all), and a vocabulary of 250,000 tokens has at most 12.4: it is a sum over tokens, not a mean. If the loss is such a sum, too, its gradient grows with the length.`
-          : say`The entropy is ${m.least} nats per token or more in each entry (${m.entries} in all, median ${m.median}): as if each token were drawn from ${Math.round(Math.exp(m.median))} equally likely ones. Either the model is untrained, or the pass that trains does not compute what the sampler does.`,
+        say`The entropy is ${m.least} nats per token or more in each entry (${m.entries} in all, median ${m.median}): as if each token were drawn from ${Math.round(Math.exp(m.median))} equally likely ones. Either the model is untrained, or the pass that trains does not compute what the sampler does.`,
     }),
     logCheck({
       code: 'B38.log',

@@ -75,7 +75,7 @@ export const b62: Fault = {
       kind: 'heuristic',
       level: 6,
       rank: 13,
-      threshold: `where ${SPARSE.entries} to ${ENOUGH_STEPS - 1} entries span ${ENOUGH_STEPS} steps or more, the last third of the rewards lies above the first third by more than ${percent(SPARSE.rise)} of the largest, or the reward is high. It only informs: each entry may be of a single step`,
+      threshold: `where ${SPARSE.entries} to ${ENOUGH_STEPS - 1} entries span ${ENOUGH_STEPS} steps or more, the last third of the rewards lies above the first third by more than ${percent(SPARSE.rise)} of the largest, or gained beyond its noise for good, or is high. It only informs: each entry may be of a single step`,
       sources: ['huggingface/trl#2703'],
       why: 'Selected lines of a run have the noise of single steps, but a run that learns in 100 steps is seldom where it began.',
       remedy:
@@ -96,7 +96,7 @@ export const b62: Fault = {
         const measured = { first, last, start, end, most: Math.max(...values), entries: points.length };
         const rise = SPARSE.rise * Math.max(...values.map(Math.abs));
         const isFallen = lossOf(points, 0.5) ?? course.collapse;
-        return end - start > rise || course.isHigh || isFallen
+        return end - start > rise || course.isHigh || course.lastingGain || isFallen
           ? pass(measured)
           : inform(measured, [{ step: last, text: 'reward', values: { value: end } }]);
       },

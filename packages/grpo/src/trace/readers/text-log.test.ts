@@ -65,6 +65,12 @@ describe('a log with lines of dicts', () => {
     expect(notes).toEqual([expect.stringContaining('PPO with a value function')]);
   });
 
+  it('may sum up many steps, of which the means count', async () => {
+    const text = ['reward: mean=0.5 min=0.1 max=0.9', '- actor/kl_loss: mean=0.02 min=0 max=0.04'].join('\n');
+    const { series } = await readText('summary.md', text);
+    expect(series!.entries.map(({ values }) => values)).toEqual([{ reward: 0.5, kl: 0.02 }]);
+  });
+
   it('of PPO of a language model keeps what means the same there', async () => {
     const row = (step: number) =>
       `step:${step} - critic/vf_loss:0.04 - critic/kl:0.7 - critic/rewards/mean:0.13 - actor/entropy_loss:0.005 - actor/pg_loss:0.01 - response_length/mean:34.7`;

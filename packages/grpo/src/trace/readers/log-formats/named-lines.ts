@@ -52,6 +52,8 @@ interface Block {
   isList?: true;
 }
 
+/** Matches a metric of many steps, of which the mean counts: `actor/entropy: mean=0.4 min=0.1 max=0.9`. */
+const SUMMED = /^[\s*-]*(\S+): mean=(\S+) min=\S+ max=\S+\s*$/;
 /** Names of what an epoch comes to. */
 const MEAN = /^(avg|average|mean|epoch)[ _]/i;
 
@@ -82,7 +84,7 @@ export class NamedLines implements LogFormat {
   }
 
   take({ line, text: given }: Line): void {
-    const text = given.length > MOST_CHARACTERS ? given : this.#cellsOf(given);
+    const text = given.length > MOST_CHARACTERS ? given : this.#cellsOf(given).replace(SUMMED, '$1: $2');
     if (
       text.length > MOST_CHARACTERS ||
       IS_DICT.test(text) ||

@@ -46,7 +46,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
   takeOnlyFunction(entries);
-  const ofPpo = isPpo(collected.names) && entries.some(({ values }) => Object.keys(values).some(isOfText));
+  const ofPpo = isPpo(collected.names) && [...collected.names].some(isOfText);
   if (ofPpo) for (const { values } of entries) dropCompared(values);
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
@@ -98,8 +98,8 @@ function takenNote({ taken }: Renaming): string[] {
 const GRPO =
   /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\/|^advantages\//;
 
-/** Lengths in tokens: a language model is trained. */
-const isOfText = (name: string) => name.startsWith('completions/');
+/** Whether a metric is of tokens: a language model is trained. */
+const isOfText = (name: string) => /eos|tokens|response|completion/i.test(name);
 
 /** Metrics that mean another thing where a critic gives the advantages. */
 const COMPARED =
