@@ -53,12 +53,13 @@ describe('help', () => {
                                         independent plain path, beside those of the first two steps, after
                                         a resume and before a checkpoint, if it is by the clock only while
                                         they take a tenth of the time: 0 = no audits [whole number >= 0]
-        doctor.onFinding=warn           Every step is checked. warn = a failed check stops the run in the
-                                        first two steps, a failed audit at any step, and other findings
-                                        are reported; stop = every failure stops it; off = no checks; or
-                                        rules such as [{finding: warn, to: 10, do: stop}]: the first that
-                                        holds of finding and step counts [warn | stop | off | a list of
-                                        {finding, from, to, do}]
+        doctor.onFinding=warn           Every step is checked. warn = a failed check of a step stops the
+                                        run in the first two steps and where the step before failed it
+                                        too, a failed audit at any step, and other findings are reported;
+                                        stop = every failure stops it; off = no checks; or rules such as
+                                        [{finding: warn, to: 10, do: stop}]: the first that holds of
+                                        finding and step counts [warn | stop | off | a list of {finding,
+                                        from, to, do}]
       "
     `);
     expect(text).toContain('optimizer.learningRate=1e-6 ');
