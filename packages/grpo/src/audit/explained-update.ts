@@ -28,7 +28,7 @@ const FEWEST = 8;
 const CLEAR = 50;
 
 /**
- * The one setting that explains all weights, where one does: the rate, the weight decay or ε. Solves the update of AdamW for
+ * The one setting that explains what the weights do, where one does: the rate, the weight decay or ε. Solves the update of AdamW for
  * it, weight by weight.
  *
  * @param step - of this update, counted from 1
@@ -46,7 +46,7 @@ export function explainedUpdate(
     1,
   );
   const told = (quantity: string, found: number | undefined, plain: number): Explanation[] =>
-    found === undefined || Math.abs(found - plain) <= NEAR * Math.max(Math.abs(plain), Number.MIN_VALUE)
+    found === undefined || Math.abs(found - plain) <= NEAR * Math.abs(plain)
       ? []
       : [{ quantity, pair: { found, plain, bound: NEAR * plain, compared: moved.length } }];
   const decay = agreed(
@@ -64,8 +64,8 @@ export function explainedUpdate(
   });
   return [
     ...told('move of all weights, as a share of the declared one,', share, 1),
-    ...told('weight decay that all weights show', decay, weightDecay),
-    ...told('ε that all weights show', agreed(denominators, epsilon), epsilon),
+    ...told('weight decay by the weights that are off', decay, weightDecay),
+    ...told('ε by the weights that are off', agreed(denominators, epsilon), epsilon),
   ][0];
 }
 

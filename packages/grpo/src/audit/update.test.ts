@@ -85,8 +85,8 @@ const ELEMENTS = [
 
 describe('an update that is not as declared', () => {
   it.each<[string, string, Plant]>([
-    ['another ε', 'ε that all weights show', { options: { epsilon: 1e-5 } }],
-    ['no decay', 'weight decay that all weights show', { options: { weightDecay: 0 } }],
+    ['another ε', 'ε by the weights that are off', { options: { epsilon: 1e-5 } }],
+    ['no decay', 'weight decay by the weights that are off', { options: { weightDecay: 0 } }],
     ['another β1', ELEMENTS[1]!, { options: { beta1: 0.95 } }],
     ['another β2', ELEMENTS[2]!, { options: { beta2: 0.99 } }],
     [

@@ -223,14 +223,19 @@ export const b59: Fault = {
         const byRule = new Map<string, typeof all>();
         for (const one of all) {
           const key = `${one.reward}: ${one.rule}`;
-          byRule.set(key, [...(byRule.get(key) ?? []), one]);
+          const own = byRule.get(key);
+          if (own) own.push(one);
+          else byRule.set(key, [one]);
         }
         const fixed = [...byRule.values()].flatMap((own) => {
           const first = own.filter(({ step }) => step <= start + 1);
           const before = first[0]?.value;
           const isFixed =
-            first.every(({ value }) => value === before) && sum(first.map(({ count }) => count)) >= RULED;
-          return isFixed ? [{ before: before!, others: own.filter(({ value }) => value !== before) }] : [];
+            first.every(({ value }) => Object.is(value, before)) &&
+            sum(first.map(({ count }) => count)) >= RULED;
+          return isFixed
+            ? [{ before: before!, others: own.filter(({ value }) => !Object.is(value, before)) }]
+            : [];
         });
         if (fixed.length === 0) return notApplicable('rules that pay one value in the first two steps');
         const changed = fixed.find(({ others }) => sum(others.map(({ count }) => count)) >= RULED);
