@@ -1,6 +1,7 @@
 /** Settings that do not go with the kind of model: known once its folder is read. */
 import { keys } from './keys.js';
 import { isGiven, type ResolvedConfig, requireRules } from './resolve.js';
+import { PENALTIES } from './rules/inert.js';
 import type { Rule } from './rules/rule.js';
 
 /** Settings that mean something only where tokens are drawn one after another. */
@@ -40,7 +41,7 @@ const forDiffusion: readonly Rule[] = [
         ? 'the old log-probs of a stored group are estimates with the masks of its step, and this step has others. Use groups.replay=0.'
         : undefined,
   },
-  ...(['repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const).map(
+  ...PENALTIES.map(
     (name): Rule => ({
       keys: [`rollout.${name}`],
       check: ({ rollout }) => {

@@ -42,6 +42,9 @@ const divides = ({ advantage: { scale, combine } }: Config) =>
 
 const withoutDeviation = ({ advantage: { scale } }: Config) => `scale=${scale} divides by no deviation`;
 
+/** Settings under which tokens are drawn with another probability once they were drawn before. */
+export const PENALTIES = ['repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const;
+
 /** Whether tokens are drawn from a part of the vocabulary only. */
 export const truncates = ({ topP, topK, minP }: Pick<Config['rollout'], 'topP' | 'topK' | 'minP'>): boolean =>
   topP < 1 || topK > 0 || minP > 0;

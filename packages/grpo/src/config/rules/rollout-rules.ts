@@ -1,10 +1,10 @@
 import { usesLora } from '../sections/lora.js';
 import { rolloutSection } from '../sections/rollout.js';
-import { truncates } from './inert.js';
+import { PENALTIES, truncates } from './inert.js';
 import type { Rule } from './rule.js';
 
 /** Settings that, unless they have their default, draw completions from another distribution than the policy. */
-const DISTORTING = ['minNewTokens', 'repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const;
+const DISTORTING = ['minNewTokens', ...PENALTIES] as const;
 const PLAIN_ROLLOUT = rolloutSection.parse({});
 
 /** A record of each takes some kilobytes of JavaScript's memory, which has 4 GB. */
@@ -79,7 +79,7 @@ export const rolloutRules: readonly Rule[] = [
           : undefined,
     }),
   ),
-  ...(['repetitionPenalty', 'presencePenalty', 'frequencyPenalty'] as const).map(
+  ...PENALTIES.map(
     (name): Rule => ({
       keys: [`rollout.${name}`, 'rollout.topP', 'rollout.topK', 'rollout.minP', 'rollout.keepSupport'],
       check: ({ rollout }, { command }) =>

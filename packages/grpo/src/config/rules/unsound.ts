@@ -1,7 +1,7 @@
 /** Combinations of settings that are known to do something else than they seem to. */
 
 import type { Config } from '../schema.js';
-import { truncates } from './inert.js';
+import { PENALTIES, truncates } from './inert.js';
 
 export interface Caution {
   /** `unsound`: it is wrong, or known to harm; `note`: it is as published, and good to know. */
@@ -79,7 +79,7 @@ const checks: readonly Check[] = [
   },
   {
     level: 'unsound',
-    keys: ['rollout.repetitionPenalty', 'rollout.presencePenalty', 'rollout.frequencyPenalty'],
+    keys: PENALTIES.map((name) => `rollout.${name}`),
     holds: isPenalized,
     why: 'Completions are drawn from a penalized distribution, while log-probs, ratio and correction are those of the model without penalties: the gradient is that of another sampler.',
     source: 'grpo-dual: sampled with penalties, scored without',

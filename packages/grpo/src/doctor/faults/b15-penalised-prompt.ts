@@ -1,6 +1,6 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { truncates } from '../measures/sampling.js';
+import { hasPenalties, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 import { roundingOf, WITHIN_ROUNDING } from '../tolerance.js';
@@ -26,9 +26,7 @@ export const b15: Fault = {
       proofs: ['native', 'TRL run'],
       needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
       test({ declared: { rollout = {} }, samplerLogprobs, sampledLogprobs }, record) {
-        const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = rollout;
-        if (repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)
-          return notApplicable('declared penalties');
+        if (!hasPenalties(rollout)) return notApplicable('declared penalties');
         if (rollout.temperature === 0) return notApplicable('a temperature above 0');
         // Tokens that truncation keeps become likelier.
         const bound = roundingOf(record);

@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { temperatureOf } from '../measures/plain-scoring.js';
-import { truncates } from '../measures/sampling.js';
+import { hasPenalties, truncates } from '../measures/sampling.js';
 import { type Evidence, fail, notApplicable, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 import { roundingOf, WITHIN_ROUNDING } from '../tolerance.js';
@@ -28,9 +28,8 @@ export const b18: Fault = {
       proofs: ['native'],
       needs: ['declared', 'samplerLogprobs', 'sampledLogprobs'],
       test({ declared: { rollout = {} }, samplerLogprobs, sampledLogprobs }, record) {
-        const { topP, topK, repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = rollout;
-        const neutral = repetitionPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0;
-        if (topP === undefined || topK === undefined || truncates(rollout) || !neutral)
+        const { topP, topK } = rollout;
+        if (topP === undefined || topK === undefined || truncates(rollout) || hasPenalties(rollout))
           return notApplicable('sampling without truncation and penalties, declared');
         if (rollout.temperature === 0 || (rollout.minNewTokens ?? 0) > 0)
           return notApplicable('a temperature above 0, and no minimum length');

@@ -5,6 +5,7 @@ import { BEYOND_NOISE, METRICS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { compareFirst } from '../measures/first-update.js';
+import { hasPenalties, truncates } from '../measures/sampling.js';
 import { hasEqualChecksums, probesOf, weightsOf } from '../measures/weight-probe.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
@@ -196,21 +197,8 @@ export const b55: Fault = {
       proofs: ['native'],
       needs: [],
       test(log) {
-        const {
-          repetitionPenalty = 1,
-          presencePenalty = 0,
-          frequencyPenalty = 0,
-          topP = 1,
-          topK = 0,
-          minP = 0,
-          keepSupport = false,
-        } = log.declared.rollout ?? {};
-        if (
-          repetitionPenalty !== 1 ||
-          presencePenalty ||
-          frequencyPenalty ||
-          (!keepSupport && (topP < 1 || topK > 0 || minP > 0))
-        )
+        const { rollout = {} } = log.declared;
+        if (hasPenalties(rollout) || (truncates(rollout) && !rollout.keepSupport))
           return notApplicable('sampling from the distribution that is scored');
         const quantity = log.course.of('gap') ? 'gap' : 'mismatch';
         const gap = log.course.of(quantity);
