@@ -33,13 +33,33 @@ describe('a log', () => {
     expect(verdictOf(diagnosisOf(20, 1, back))).toBe('too little to judge');
   });
 
-  it('names the range of a reward whose noise hides everything', () => {
-    const wild = (i: number) => (i % 2 ? 3.5 : 1.2);
-    expect(littleOf(diagnosisOf(10, 1, wild))).toMatch(
-      /between 1\.2 and 3\.5: so few entries do not tell a change of this size/,
-    );
-    expect(littleOf(diagnosisOf(14, 1, (i) => 0.4 + 0.002 * i + noise(i) / 9))).toMatch(
-      / or more would have stood out|by more than its noise/,
-    );
+  it.each([
+    [
+      'hides everything',
+      10,
+      (i: number) => (i % 2 ? 3.5 : 1.2),
+      /between 1\.2 and 3\.5, and their noise hides/,
+    ],
+    [
+      'rises',
+      14,
+      (i: number) => 0.4 + 0.01 * i + noise(i),
+      /rises so far: .* from 0\.4\d* to 0\.5\d*, a gain of 0\.0\d+ at least/,
+    ],
+    ['falls', 14, (i: number) => 0.4 - 0.01 * i + noise(i), /falls so far: .*, a loss of 0\.\d+ at least/],
+    [
+      'stands still',
+      40,
+      (i: number) => 0.4 + noise(i),
+      /does not rise so far: .* a gain of more than 0\.0\d+ is excluded/,
+    ],
+    [
+      'stands high',
+      40,
+      (i: number) => 0.85 + 5 * noise(i),
+      /high from the start, so little is left to learn: .* from 0\.8/,
+    ],
+  ])('says how far its noise lets one tell where it %s', (_, count, reward, says) => {
+    expect(littleOf(diagnosisOf(count, 1, reward))).toMatch(says);
   });
 });

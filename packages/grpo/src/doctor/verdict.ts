@@ -1,7 +1,9 @@
 /** What a diagnosis comes to, as one word. */
 
-import { FEWEST, movementOf } from './course/movements.js';
-import { BEYOND_NOISE, ENOUGH_STEPS, METRICS } from './course/run-course.js';
+import { mean } from '../maths/moments.js';
+import { gainOver } from '../maths/trend.js';
+import { FEWEST } from './course/movements.js';
+import { ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
 
@@ -42,11 +44,21 @@ export function littleOf({ course }: Diagnosis): string {
   if (reward.points.length < FEWEST)
     return say`${few} The reward went from ${reward.start} to ${reward.end}; so few entries do not tell its noise.`;
   const values = reward.points.map(({ value }) => value);
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  const visible = BEYOND_NOISE * reward.noise * Math.sqrt(2 / Math.max(1, reward.points.length >> 3));
-  if (movementOf(course, 'reward') || Math.abs(reward.end - reward.start) >= visible)
-    return say`${few} The reward went from ${reward.start} to ${reward.end}, by more than its noise; so few steps do not tell whether it stays there.`;
-  if (visible > most - least)
-    return say`${few} The reward went from ${reward.start} to ${reward.end}, between ${least} and ${most}: so few entries do not tell a change of this size from their noise.`;
-  return say`${few} The reward went from ${reward.start} to ${reward.end}; only a change of ${visible} or more would have stood out of its noise.`;
+  const [least, most, middle] = [Math.min(...values), Math.max(...values), mean(values)];
+  const { gain, low, high } = gainOver(values);
+  const line = say`a straight line through ${entries} rewards goes from ${middle - gain / 2} to ${middle + gain / 2}`;
+  if (low > 0)
+    return say`The reward rises so far: ${line}, a gain of ${low} at least with 95 % confidence. So few steps do not tell whether it stays there.`;
+  if (high < 0)
+    return say`The reward falls so far: ${line}, a loss of ${-high} at least with 95 % confidence. So few steps do not tell whether it recovers.`;
+  // The top of other rewards is not known.
+  const isShare = least >= 0 && most <= 1;
+  if (isShare && course.isHigh && middle >= 2 / 3)
+    return say`The reward is high from the start, so little is left to learn: ${line}. So few steps do not tell more.`;
+  const worth = isShare ? (1 - middle) / 10 : course.rewardUnit / 2;
+  if (high < worth)
+    return say`The reward does not rise so far: ${line}, and a gain of more than ${high} is excluded with 95 % confidence. So few steps do not tell whether it will.`;
+  if (high > most - least)
+    return say`${few} Its rewards lie between ${least} and ${most}, and their noise hides a gain of as much.`;
+  return say`${few} ${line[0]!.toUpperCase()}${line.slice(1)}; a gain of up to ${high} is not excluded.`;
 }

@@ -16,6 +16,33 @@ export function slope(
   return { slope: b, t: b / Math.sqrt(rest / (count - 2) / sxx), count };
 }
 
+/** What a straight line through values gains from the first to the last. Its bounds hold the true gain in 95 of 100 cases. */
+export interface Gain {
+  gain: number;
+  low: number;
+  high: number;
+}
+
+/**
+ * The gain over 8 finite values or more. Neighbours that err alike tell less than as many others: a correlation r > 0 of
+ * residuals widens the bounds by √((1 + r) ÷ (1 − r)); with r = 0.6 they still hold 80 of 100 of 8 to 20 values.
+ */
+export function gainOver(values: readonly number[]): Gain {
+  const count = values.length;
+  const gain = slope(values).slope * (count - 1);
+  const middle = mean(values);
+  const residuals = values.map((value, i) => value - middle - gain * (i / (count - 1) - 0.5));
+  const squares = sum(residuals.map((residual) => residual ** 2));
+  const products = sum(residuals.slice(1).map((residual, i) => residual * residuals[i]!));
+  const r = squares > 0 ? Math.min(0.9, Math.max(0, products / squares)) : 0;
+  const free = count - 2;
+  const spread = (count * (count + 1)) / (12 * (count - 1));
+  const error = Math.sqrt((squares / free / spread) * ((1 + r) / (1 - r)));
+  // Student's quantile of 0.975, to 1 %.
+  const reach = (1.96 + 2.4 / free + 2.3 / free ** 2) * error;
+  return { gain, low: gain - reach, high: gain + reach };
+}
+
 /** Whether 5 values or more surely fall: t < −2, of fewer than 10 t < −3. */
 export function falls(values: ArrayLike<number>): boolean {
   const { count, t } = slope(values);

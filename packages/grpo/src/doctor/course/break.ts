@@ -17,6 +17,8 @@ const FEWEST = 3;
 export const MOST = 15;
 /** So many values are in order by chance once in 60 times. */
 const STEADY = 5;
+/** Share of the widest gap with which another is as good. */
+const NEARLY = 0.75;
 /** Logarithm of a change that one value fewer shows as well. */
 const VAST = Math.log(10);
 
@@ -35,7 +37,12 @@ export function breakOf({ points, floor }: MetricCourse): Break | undefined {
   });
   const [first, ...others] = splits;
   if (!first) return undefined;
-  const { near, before, after } = others.reduce((a, b) => (b.gap > a.gap ? b : a), first);
+  const widest = others.reduce((a, b) => (b.gap > a.gap ? b : a), first);
+  // Of a ramp the step that most entries show, not one that may be a little wider.
+  const smaller = ({ before, after }: typeof widest) => Math.min(before.length, after.length);
+  const { near, before, after } = splits
+    .filter(({ gap }) => gap >= NEARLY * widest.gap)
+    .reduce((a, b) => (smaller(b) > smaller(a) ? b : a), widest);
   const isOrdered = splits.length === points.length - 1;
   const isVast = points.length === STEADY - 1 && Math.abs(scale(values.at(-1)!) - scale(values[0]!)) > VAST;
   const isSteady = isOrdered && (points.length >= STEADY || (floor !== undefined && isVast));
@@ -82,10 +89,13 @@ export function lossOf(points: readonly Point[], lost: number): Loss | undefined
   const critical = DIXON[turn + 1 - 5] ?? Number.POSITIVE_INFINITY;
   // A single group is all right or all wrong, so one last entry proves nothing.
   const isOneGroup = turn === values.length - 1 && values.every(Number.isInteger);
+  const to = median(values.slice(turn));
+  // It began where all are nearer to the end than to the best.
+  const begin = 1 + values.findLastIndex((value) => value > (best + to) / 2);
   return {
     from: best,
-    to: median(values.slice(turn)),
-    step: points[turn]!.step,
+    to,
+    step: points[Math.min(turn, begin)]!.step,
     isSure: !isOneGroup && (least - most) / (top - most) > critical,
   };
 }

@@ -58,6 +58,12 @@ describe('a course', () => {
       new MetricCourse(points([...swing(0, 20), ...swing(0.9, 10)])).healed((level) => level > 0.5),
     ).toBeUndefined();
   });
+  it('dates a change by what most entries show: a dip after it is no second one', () => {
+    const values = [...swing(0.1, 8), ...swing(0.7, 12), 0.2, 0.1, ...swing(0.7, 8)];
+    expect(new MetricCourse(points(values)).shift.step).toBe(9);
+    const before = [...swing(0.1, 4), 0.8, ...swing(0.1, 6), ...swing(0.7, 12)];
+    expect(new MetricCourse(points(before)).shift.step).toBe(12);
+  });
   it('keeps the steps of a long run', () => {
     const long = points(Array.from({ length: 4000 }, (_, i) => (i < 3000 ? 1 : 0) + 0.1 * Math.sin(i * i)));
     expect(Math.abs(new MetricCourse(long).shift.step - 3000)).toBeLessThan(20);

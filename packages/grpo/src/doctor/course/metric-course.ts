@@ -140,7 +140,7 @@ export class MetricCourse {
     return {
       from: this.#fromScale(old),
       to: this.#fromScale(fresh),
-      step: this.#stepOf(this.#turn(after.from, old, fresh)),
+      step: this.#stepOf(old === fresh ? after.from : this.#turn(before.from, after.to, old, fresh)),
       beyond: old === fresh ? 0 : Math.abs(fresh - old) / error,
     };
   }
@@ -155,14 +155,16 @@ export class MetricCourse {
     return old!.mean === fresh!.mean ? 0 : Math.abs(fresh!.mean - old!.mean) / error;
   }
 
-  /** The beginning of the stretches before `end` that lie on the new level's side of the middle. */
-  #turn(end: number, old: number, fresh: number): number {
-    const middle = (old + fresh) / 2;
-    let turn = end;
-    for (const { from, to, level } of [...this.#stretches].reverse()) {
-      if (from >= end) continue;
-      if (level > middle !== fresh > middle) return Math.min(to, end);
-      turn = from;
+  /**
+   * Where one level ends and the other begins: the cut with which most values lie on the side of their level. A dip after it
+   * is no second change.
+   */
+  #turn(from: number, to: number, old: number, fresh: number): number {
+    let [turn, least, sum] = [to - 1, Number.POSITIVE_INFINITY, 0];
+    for (let i = from; i < to - 1; i++) {
+      const place = (this.#scaled[i]! - old) / (fresh - old);
+      sum += Math.min(1, Math.max(0, place)) - 0.5;
+      if (sum < least) [turn, least] = [i + 1, sum];
     }
     return turn;
   }

@@ -1,5 +1,5 @@
 /** The course of a run by its metrics: what moved, when, and whether the run learnt. Checks of a log judge it. */
-import { isFlat, moments } from '../../maths/moments.js';
+import { isFlat, mean, moments } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import type { MetricSeries } from '../../trace/index.js';
 import { MetricCourse, type Point, type Shift } from './metric-course.js';
@@ -37,8 +37,17 @@ export const [MOSTLY_CUT, CUT_ENTRIES] = [0.75, 4];
 /** Fewest entries that show that no group ever has a signal. */
 export const FLAT_ENTRIES = 3;
 
+/** Share of flat groups with which a run has no signal to speak of. */
+const DEAD = 0.9;
+
+/** Shares of groups and of rewards that are so near to each other may be the same. */
+const NEARLY = 0.02;
+
 /** Fewest entries for a claim about all of them: two means of eight binary rewards are equal with probability 0.2. */
 export const MIN_ENTRIES = 8;
+
+/** So many times its later level a KL at the start is not made by updates, which only add to it. */
+export const FALLEN = 10;
 
 /** Largest gradient norm or loss that equal rewards can leave: their mean is rounded, then divided by a deviation of 1e-4. */
 const ROUNDED = 1e-3;
@@ -152,6 +161,16 @@ export class RunCourse {
     return mean < -METRICS.kl.floor && mean < -BEYOND_NOISE * error ? mean : undefined;
   }
 
+  /** The first KL and the median of the second half, where that was never above the first and is far below: no update made it. */
+  get fallingKl(): { first: number; later: number } | undefined {
+    const values = this.pointsOf(METRICS.kl.name).map(({ value }) => value);
+    if (values.length < 4) return undefined;
+    const [first, later] = [values[0]!, median(values.slice(values.length >> 1))];
+    return first > 1 && first === Math.max(...values) && first >= FALLEN * later
+      ? { first, later }
+      : undefined;
+  }
+
   /** Whether the KL stays where it is: its first and last eighth lie within a tenth, and nine tenths of its entries within a fifth of the median. */
   get standsStill(): boolean {
     const kl = this.of('kl');
@@ -192,11 +211,18 @@ export class RunCourse {
     return Math.min(3 * reward.noise, (Math.max(...values) - Math.min(...values)) / 3);
   }
 
-  /** The fall of the reward from its best level, where it lost more than half of what it had, and a unit or more. */
+  /**
+   * The fall of the reward from its best level, where it lost more than half of what it had, and a unit or more. Where hardly
+   * a group had a signal before it, there was nothing to lose.
+   */
   get collapse(): Shift | undefined {
     const reward = this.of('reward');
     if (!reward || reward.points.length < 8) return undefined;
     const { fall } = reward;
+    const before = this.flatShares.flatMap(({ step, value }) => (step < fall.step ? [value] : []));
+    const flat = before.length > 0 ? mean(before) : 0;
+    // What was earned came from the groups that were mixed: the flat ones were all wrong.
+    if (flat >= DEAD && this.#heightOf(fall.from) <= 1 - flat + NEARLY) return undefined;
     const floor = Math.min(0, ...reward.points.map(({ value }) => value));
     const lost = fall.from - fall.to;
     const isDeep = lost > (fall.from - floor) / 2 && lost >= this.rewardUnit;
@@ -239,17 +265,20 @@ export class RunCourse {
    */
   get height(): number {
     const reward = this.of('reward');
-    if (!reward) return 0;
-    const values = reward.points.map(({ value }) => value);
+    return reward ? this.#heightOf(reward.end) : 0;
+  }
+
+  #heightOf(level: number): number {
+    const values = this.of('reward')?.points.map(({ value }) => value) ?? [];
     const [least, most] = [Math.min(0, ...values), Math.max(...values)];
     if (most <= 0) return 0;
     const top = least >= 0 && most <= 1 ? 1 : most;
-    return top > least ? (reward.end - least) / (top - least) : 0;
+    return top > least ? (level - least) / (top - least) : 0;
   }
 
   /** Whether flat groups of this share can all be right: such groups earn the top, so the reward is at least as high. */
   areRight(flatShare: number): boolean {
-    return this.height >= flatShare - 0.02;
+    return this.height >= flatShare - NEARLY;
   }
 
   /** Whether the reward gained as much as completions of a prompt differ by. */

@@ -22,11 +22,14 @@ const SOME = 0.25;
 const MUCH = 0.5;
 /** Share that leaves no signal. */
 const ALL = 0.999;
+/** Share that leaves little, and that of the best reward below which flat groups are not all right. */
+const [MOST, BELOW] = [0.9, 0.8];
 
 /** Groups without a signal in a short log, and where they came to be most. */
-type Few = { steps: number; share: number; apart: boolean; right: boolean; isSteady?: boolean } & Partial<
-  Record<'from' | 'to' | 'step' | 'start' | 'end', number>
->;
+type Few = Record<'steps' | 'share', number> &
+  Record<'apart' | 'right' | 'kl', boolean> & {
+    isSteady?: boolean;
+  } & Partial<Record<'from' | 'to' | 'step' | 'start' | 'end', number>>;
 
 export const b30: Fault = {
   code: 'B30',
@@ -137,7 +140,7 @@ export const b30: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards; it warns where they rise to that for good, by half of all, and the reward ends in its lower third`,
+      threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards; it warns where they rise to that for good, by half of all, and the reward ends in its lower third, or rise to ${percent(MOST)} while it ends below ${percent(BELOW)} of its best`,
       sources: ['huggingface/trl#3857', 'modelscope/ms-swift#4570', 'modelscope/ms-swift#4547'],
       why: 'Three reports of a loss and a gradient of 0. A log has the deviation of single rewards over all completions, of the total within groups: the one is above 0 where the other is 0.',
       remedy:
@@ -160,7 +163,7 @@ export const b30: Fault = {
             deviations.some((name) => values[name]! > 0),
         );
         const last = log.course.pointsOf('reward').at(-1)?.value ?? 0;
-        const measured = { steps, share, apart, right: last >= share && last <= 1 };
+        const measured = { steps, share, apart, right: last >= share && last <= 1, kl: log.has('kl') };
         const broken = largeBreak(log.course, 'flat');
         if (broken?.isShown && broken.to > broken.from && broken.to >= MUCH) {
           const { from, to, step, isSteady } = broken;
@@ -174,15 +177,18 @@ export const b30: Fault = {
             ...(reward && { start: reward.start, end: reward.end }),
           };
           const evidence = [{ step, text: 'frac_reward_zero_std', values: { value: to } }];
-          // A high reward may be one of groups that are all right.
-          return reward && log.course.height < LOW ? warn(gone, evidence) : inform(gone, evidence);
+          // Groups that are all right would earn the best that there was.
+          const best = reward ? Math.max(...reward.points.map(({ value }) => value)) : 0;
+          const isBelowBest = to >= MOST && reward && reward.end < BELOW * best;
+          const isLost = reward && (log.course.height < LOW || isBelowBest);
+          return isLost ? warn(gone, evidence) : inform(gone, evidence);
         }
         // B20.log judges runs that never have a signal.
         const isAll = shares.length >= FLAT_ENTRIES && share >= ALL;
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`${m.isSteady ? say`The share of groups with equal rewards rose from entry to entry, from ${percent(m.from!)} to ${percent(m.to!)}` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before`}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
+        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`${m.isSteady ? say`The share of groups with equal rewards rose from entry to entry, from ${percent(m.from!)} to ${percent(m.to!)}` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before`}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing${m.kl ? say`; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL` : ''}.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''

@@ -4,7 +4,7 @@ import { logCheck, stepCheck } from '../check.js';
 import { MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { updateRows } from '../inputs.js';
-import { klOfStepOne, type LogView } from '../log-view.js';
+import { isOfFirstEntry, klOfStepOne, type LogView } from '../log-view.js';
 import { firstMasks, placeOf } from '../measures/first-update.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { isNonnegative } from '../recompute/kl.js';
@@ -178,7 +178,7 @@ export const b49: Fault = {
       level: 6,
       rank: 9,
       threshold:
-        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups, or, where half of the entries are below 1 nat, rose beyond its noise, and so does one that is there from the first entry on, never twice as large and below 10 nats. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), or to one that stands still (B38.constant)',
+        'the KL is above 1 nat per token in less than a tenth of the entries, or in one alone, and not in the last; fewer only inform, with their steps, and so does a KL for which the reward rose by the deviation within groups, or, where half of the entries are below 1 nat, rose beyond its noise, and so does one that is there from the first entry on, never twice as large and below 10 nats. Not applicable to a KL summed over each completion, to one of step 1 (B51.log), to one that begins at its largest (B51.falls), or to one that stands still (B38.constant)',
       sources: ['verl-project/verl#2953', 'huggingface/open-r1#257', 'huggingface/trl#3015'],
       why: 'At 1 nat per token every token is e times as likely as under the reference: the policy is another model. Runs that learn lie between 0.005 and 0.8; single tokens can make an entry of k3 as large as they like.',
       remedy: 'Lower the learning rate or raise β; look at the tokens with the largest ratio.',
@@ -194,6 +194,8 @@ export const b49: Fault = {
         if (points.length === 0) return notApplicable('a KL that is a number');
         // B51.log judges the KL of step 1.
         if (points.length === 1 && klOfStepOne(log)) return notApplicable('a KL of a later step');
+        if (isOfFirstEntry(log, points[0]!.step) && log.course.fallingKl)
+          return notApplicable('a KL that does not begin at its largest (B51.falls)');
         const far = points.filter(({ value }) => value > NATS);
         const [first] = far;
         const [measuredMedian, most] = [

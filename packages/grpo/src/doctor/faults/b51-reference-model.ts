@@ -1,5 +1,6 @@
 import { median } from '../../maths/quantile.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
+import { FALLEN } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import {
   at,
@@ -18,9 +19,6 @@ import { isFull, toleranceOf } from '../tolerance.js';
 const EARLY = 0.1;
 /** Learning rate × steps: the way that a weight can have gone. */
 const TRAVEL = 1e-6;
-
-/** The first KL to the later ones: updates that go too far make it grow. */
-const TIMES = 10;
 
 /** What a run with a teacher lacks. */
 const TO_START = 'a KL to the starting model: this one is to a teacher';
@@ -225,7 +223,7 @@ export const b51: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 8,
-      threshold: `reported when the first KL is above 1 nat per token and ${TIMES} × the median of the second half of 4 entries or more, and none is above it; where the entry is step 1 alone B51.log judges`,
+      threshold: `reported when the first KL is above 1 nat per token and ${FALLEN} × the median of the second half of 4 entries or more, and none is above it; where the entry is step 1 alone B51.log judges. Not applicable to several updates per rollout, the later of which have a KL of their own`,
       sources: [],
       why: 'Updates take the policy away from the reference, and β takes it back to where it was: at the start it is nearest. Seen in a run whose completions were sampled under a grammar, which neither model was scored with.',
       remedy:
@@ -239,16 +237,14 @@ export const b51: Fault = {
         if (log.declared.teacher) return notApplicable(TO_START);
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
         if (klOfStepOne(log)) return notApplicable('a first entry of several steps');
-        const points = log.course.pointsOf('kl');
-        const [first] = points;
-        if (points.length < 4 || !isOfFirstEntry(log, first!.step))
+        if ((log.declared.updatesPerRollout ?? 1) > 1) return notApplicable('one update per rollout');
+        const [first] = log.course.pointsOf('kl');
+        const falling = log.course.fallingKl;
+        if (log.course.pointsOf('kl').length < 4 || !isOfFirstEntry(log, first!.step))
           return notApplicable('4 entries from the beginning of the run');
-        const values = points.map(({ value }) => value);
-        const measured = { first: first!.value, later: median(values.slice(values.length >> 1)) };
-        const isLargest = values.every((value) => value <= first!.value);
-        return first!.value > 1 && isLargest && first!.value >= TIMES * measured.later
-          ? warn(measured, [{ step: first!.step, text: 'kl', values: { value: first!.value } }])
-          : pass(measured);
+        return falling
+          ? warn(falling, [{ step: first!.step, text: 'kl', values: { value: falling.first } }])
+          : pass({ first: first!.value, later: log.course.of('kl')!.end });
       },
       says: (m) =>
         say`The KL is largest in the first entry, ${m.first} nats per token, and ${m.later} later: no update made it. Policy and reference differ from the start, or the completions are not samples of the policy.`,

@@ -91,7 +91,7 @@ testLogCheck('B61.reward', [
       grad_norm: [4.6, 16, 52, 125, 207, 173, 473, 378, 480, 400, 272],
     },
     verdict: 'warn',
-    measured: { step: 7, moved: 'Moved before it: gradient norm (step 3).' },
+    measured: { step: 6, moved: 'Moved before it: gradient norm (step 4).' },
   },
   {
     name: 'a penalty that shrinks as the gradient grows',

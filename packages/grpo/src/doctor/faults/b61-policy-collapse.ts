@@ -51,7 +51,7 @@ export const b61: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or lost ${percent(FALLEN)} of the first two of 8 or more, beyond noise, and truncation, length, entropy or gradient broke before or with them; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
+      threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or lost ${percent(FALLEN)} of the first two of 8 or more, beyond noise, and truncation, length, entropy or gradient broke before them or with the first two; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
       sources: ['huggingface/open-r1#257', 'modelscope/ms-swift#3136'],
       why: 'Half is lost: the policy at the end is worse than the one in the middle by more than sampling or other prompts explain.',
       remedy:
@@ -247,10 +247,12 @@ function shortLoss(log: LogView): Outcome<Fall> {
   const loss = lossOf(points, LOST) ?? (isFallen ? { ...shift, isSure: false } : undefined);
   if (!loss) return notApplicable(`${FEWEST} entries`);
   const { from, to, step, isSure } = loss;
+  // Beside it is the next entry, too: each is a mean of several steps, or one of them.
+  const beside = points[1 + points.findIndex((point) => point.step >= step)]?.step ?? step;
   const isBroken = (['entropy', 'length', 'cut', 'gradient'] as const).some((one) => {
     const broken = largeBreak(log.course, one) ?? movementOf(log.course, one);
     // A gradient also falls because all completions earn nothing.
-    return broken && broken.step <= step && (one !== 'gradient' || broken.to > broken.from);
+    return broken && broken.step <= beside && (one !== 'gradient' || broken.to > broken.from);
   });
   if (!isSure && !isBroken) return notApplicable(`${FEWEST} entries`);
   const moved = companionsOf(log.course, { quantity: 'reward', from, to, step });

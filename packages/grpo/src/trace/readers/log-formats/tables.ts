@@ -138,7 +138,7 @@ export class Tables implements LogFormat {
       [...collectors.values()].flatMap((one) => one.finish()),
     );
     const all = runs.length > 0 ? runs.reduce(together) : new Collector().finish();
-    return all.map((run) => withTruncation({ ...run, decimals }));
+    return all.map((run) => ({ ...run, decimals }));
   }
 
   notes(): string[] {
@@ -262,24 +262,6 @@ function together(before: CollectedLog[], after: CollectedLog[]): CollectedLog[]
       names: new Set([...one.names, ...other.names]),
     },
   ];
-}
-
-/** A share of clipped tokens that PPO hardly ever has: beside a length it is one of truncated completions. */
-const MOST_CLIPPED = 0.3;
-
-/** Gives verl's name to a bare `clip_ratio` that is the share of truncated completions. */
-function withTruncation(run: CollectedLog): CollectedLog {
-  const all = [...run.names];
-  const bare = all.find((name) => /^clip([_ ]ratio)?$/i.test(name));
-  const has = (common: string) => all.some((name) => commonName(name) === common);
-  if (bare === undefined || !has('completions/mean_length') || has('completions/clipped_ratio')) return run;
-  if (!run.entries.some(({ values }) => values[bare]! > MOST_CLIPPED)) return run;
-  const rename = (name: string) => (name === bare ? 'response_length/clip_ratio' : name);
-  const entries = run.entries.map((entry) => ({
-    ...entry,
-    values: Object.fromEntries(Object.entries(entry.values).map(([name, value]) => [rename(name), value])),
-  }));
-  return { ...run, entries, names: new Set(all.map(rename)) };
 }
 
 /** Words that a header has, found quickly. */

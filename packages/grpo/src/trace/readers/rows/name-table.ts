@@ -55,6 +55,7 @@ export const NAMES = {
   ],
   'clip_ratio/region_mean': [
     'clip',
+    'clipped',
     'clip_frac',
     'clipped_frac',
     'pg_clip_frac',

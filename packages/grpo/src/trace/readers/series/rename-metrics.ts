@@ -1,6 +1,7 @@
 import type { Producer } from '../producers/index.js';
 import { givenName } from '../rows/given-names.js';
 import { canBe, commonName, type Told } from '../rows/metric-names.js';
+import type { CommonName } from '../rows/name-table.js';
 
 /** TRL's name, and a factor where the unit differs. */
 type Target = readonly [name: string, factor: number];
@@ -53,10 +54,17 @@ export function renamingOf(
       : (commonName(name) === name ? 2 : 1) * count + Number(preferred.test(name)) / 2;
   const byCount = [...counts].sort((a, b) => weight(b) - weight(a)).map(([name]) => name);
   const known = new Map(byCount.map((name) => [name, byProducer(name)] as const));
+  const hasLength = byCount.some((name) => commonName(name) === LENGTH);
+  const meaning = (name: string, target: string): string | undefined => {
+    const common = commonName(target);
+    const { largest } = told.get(name)!;
+    const isTruncation = common === CLIPPED && EITHER.test(name) && largest <= 1;
+    return isTruncation && largest > (hasLength ? MOST_CLIPPED : HALF) ? TRUNCATED : common;
+  };
   const targets = new Set([...known].flatMap(([name, [target]]) => (target === name ? [] : [target])));
   const taken: [string, string][] = [];
   for (const [name, [target, factor]] of known) {
-    const common = Object.hasOwn(names, name) ? undefined : commonName(target);
+    const common = Object.hasOwn(names, name) ? undefined : meaning(name, target);
     if (common === undefined || (common === target && target !== name)) continue;
     if (common !== name && !canBe(common, name, told.get(name)!)) continue;
     if (targets.has(common)) {
@@ -92,6 +100,16 @@ export function renamingOf(
     taken,
   };
 }
+
+const [LENGTH, CLIPPED, TRUNCATED] = [
+  'completions/mean_length',
+  'clip_ratio/region_mean',
+  'completions/clipped_ratio',
+] as const satisfies CommonName[];
+/** Matches a name that clipped tokens have, and truncated completions as well. */
+const EITHER = /^clip(?:ped)?(?:[_ ]ratio)?$/i;
+/** A share of clipped tokens that PPO hardly ever has, which beside a length tells enough, and one that it never has. */
+const [MOST_CLIPPED, HALF] = [0.3, 0.5];
 
 /** Matches a share of right answers: beside metrics of GRPO, and without another reward, it is the reward. */
 const RIGHT = /^(acc|accuracy|pass@?1|correct)$/i;
