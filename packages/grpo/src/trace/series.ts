@@ -9,7 +9,6 @@ export interface MetricsEntry {
   line?: number;
 }
 
-/** What a log holds, and how its numbers are to be read. */
 /** Sums over the completions of an evaluation. */
 export interface EvaluationCount {
   step: number;
@@ -20,6 +19,7 @@ export interface EvaluationCount {
   tokens: number;
 }
 
+/** What a log holds, and how its numbers are to be read. */
 export interface MetricSeries {
   /** In the order of the steps, one a step; of very many some are left out. */
   entries: readonly MetricsEntry[];
@@ -42,6 +42,8 @@ export interface MetricSeries {
   skips?: { count: number; text: string; line: number };
   /** What `reward_std` is: the mean over the groups, or over the whole batch. Missing when the version is unknown. */
   rewardDeviation?: 'groups' | 'batch';
+  /** Whether a critic stands where GRPO compares the completions of a prompt, as in PPO. */
+  hasCritic?: true;
   /** `rewards/NAME/mean` of weighted sums: whether `reward` includes the weights. */
   rewardIsWeighted?: boolean;
   /** The evaluations, counted from the completions that were written. */

@@ -78,6 +78,12 @@ describe('flat groups of a log without their share', () => {
     expect(rowsOf({ reward: [0.5, 0.4, 0.6], 'advantages/all_zero': [0, 1, 0] })).toHaveLength(1);
   });
 
+  it('have none where a critic takes their place', () => {
+    const series = seriesOf({ metrics: { reward: [0, 0.4, 0], reward_std: [0, 0.5, 0] } });
+    expect(new RunCourse(series).flatShares).toHaveLength(3);
+    expect(new RunCourse({ ...series, hasCritic: true }).flatShares).toEqual([]);
+  });
+
   it('have none where every entry has one: the share is not known to be 0', () => {
     expect(rowsOf({ reward: [0.5, 0.4, 0.6], 'advantages/all_zero': [0, 0, 0] })).toEqual([]);
     expect(rowsOf({ reward: [0.5, 0.4, 0.6], frac_reward_zero_std: [0, 0, 0] })).toHaveLength(1);

@@ -89,6 +89,7 @@ export class RunCourse {
    * as 1, all others as 0, so the mean is a lower bound.
    */
   get flatShares(): readonly Point[] {
+    if (this.series.hasCritic) return [];
     for (const name of [METRICS.flat.name, NO_ADVANTAGE]) {
       const points = this.pointsOf(name);
       if (points.length > 0) return points;

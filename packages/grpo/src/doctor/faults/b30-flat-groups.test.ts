@@ -44,6 +44,17 @@ testLogCheck('B30.few', [
     measured: { from: 0, to: 1 },
   },
   {
+    name: 'nearly all in the end, with a reward below its best',
+    metrics: { reward: [0.5, 0.72, 0.8, 0.525, 0.5], frac_reward_zero_std: [0.45, 0.7, 0.9, 0.95, 1] },
+    verdict: 'warn',
+    measured: { isSteady: true, to: 1, kl: false },
+  },
+  {
+    name: 'nearly all in the end, with a reward at its best',
+    metrics: { reward: [0.5, 0.72, 0.8, 0.85, 0.84], frac_reward_zero_std: [0.45, 0.7, 0.9, 0.95, 1] },
+    verdict: 'inform',
+  },
+  {
     name: 'most from an entry on, as the reward rises',
     metrics: { reward: [0.4, 0.5, 0.8, 0.9], frac_reward_zero_std: [0.1, 0.1, 0.8, 0.8] },
     verdict: 'inform',

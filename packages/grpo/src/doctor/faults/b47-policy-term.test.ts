@@ -90,6 +90,11 @@ testLogCheck('B47.size', [
     measured: { far: 2, most: 80, limit: 10 },
   },
   { name: 'one alone', metrics: { policy_loss: [0.1, 80, 0.2, 0.3] }, verdict: 'pass' },
+  {
+    name: 'infinite ones, which B45.log names',
+    metrics: { policy_loss: [0.1, Number.POSITIVE_INFINITY, 0.2, Number.POSITIVE_INFINITY] },
+    verdict: 'pass',
+  },
   { name: 'rewards as large', metrics: { policy_loss: [30, 80], reward: [10, 9] }, verdict: 'pass' },
   {
     name: 'a loss, without a KL',

@@ -97,12 +97,15 @@ export const b47: Fault = {
       test(log): Outcome<{ name: string; entries: number; far: number; most: number; limit: number }> {
         const name = log.has('policy_loss') || log.has('kl') ? 'policy_loss' : 'loss';
         const losses = log.column(name);
-        const entries = withoutNaN(losses).length;
+        // B45.log tells of those that are not finite.
+        const entries = losses.filter(Number.isFinite).length;
         if (entries < 2)
           return notApplicable('policy_loss, or the loss of a log without a KL, in two entries');
         const sizes = ['reward', 'reward_std'].flatMap((metric) => withoutNaN(log.column(metric)));
         const limit = LARGE * Math.max(1, ...sizes.map(Math.abs));
-        const far = [...losses.keys()].filter((i) => Math.abs(losses[i]!) > limit);
+        const far = [...losses.keys()].filter(
+          (i) => Number.isFinite(losses[i]) && Math.abs(losses[i]!) > limit,
+        );
         const most = far.reduce((a, i) => (Math.abs(losses[i]!) > Math.abs(a) ? losses[i]! : a), 0);
         const measured = {
           name: name === 'loss' ? 'loss' : 'policy loss',

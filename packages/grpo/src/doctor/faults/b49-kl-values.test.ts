@@ -128,6 +128,13 @@ testLogCheck('B49.sign', [
 
 testLogCheck('B49.explosion', [
   {
+    name: 'one that begins at its largest, which no update made',
+    metrics: { kl: [900, 80, 7, 2, 1.5] },
+    series: { stepsPerEntry: 10 },
+    firstStep: 10,
+    verdict: 'not applicable',
+  },
+  {
     name: 'with its sign turned',
     metrics: { kl: times(20, (i) => -0.2 * i) },
     verdict: 'warn',

@@ -210,6 +210,14 @@ testLogCheck('B51.falls', [
     measured: { first: 10_833, later: 907 },
   },
   {
+    name: 'largest at first, where the updates of a rollout count together',
+    metrics: { kl: [17, 1.2, 0.6, 0.3, 0.2] },
+    series: { stepsPerEntry: 10 },
+    firstStep: 10,
+    declared: { updatesPerRollout: 4 },
+    verdict: 'not applicable',
+  },
+  {
     name: 'grows',
     metrics: { kl: [1.2, 30, 60, 90, 100] },
     series: { stepsPerEntry: 10 },

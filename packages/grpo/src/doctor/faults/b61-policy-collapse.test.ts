@@ -6,6 +6,38 @@ const step = (count: number, at: number, before: number, after: number, swing = 
 
 testLogCheck('B61.reward', [
   {
+    name: 'a first entry whose flat groups were all wrong already',
+    metrics: {
+      reward: times(21, (i) => (i === 0 ? 0.024 : 0)),
+      frac_reward_zero_std: times(21, (i) => (i === 0 ? 0.975 : 1)),
+    },
+    verdict: 'inform',
+    measured: { isLost: false },
+  },
+  {
+    name: 'a first entry whose flat groups were mostly right',
+    metrics: {
+      reward: times(21, (i) => (i === 0 ? 0.9 : 0)),
+      frac_reward_zero_std: times(21, (i) => (i === 0 ? 0.9 : 1)),
+    },
+    verdict: 'warn',
+    measured: { from: 0.9, to: 0 },
+  },
+  {
+    name: 'three entries of six, beside truncation that follows in the next',
+    metrics: {
+      reward: [0.175, 0.3125, 0.1875, 0.0813, 0.0187, 0.025],
+      'completions/clipped_ratio': [0.019, 0, 0.019, 0.094, 0.463, 0.869],
+    },
+    verdict: 'warn',
+    measured: { from: 0.3125, step: 4 },
+  },
+  {
+    name: 'the same alone',
+    metrics: { reward: [0.175, 0.3125, 0.1875, 0.0813, 0.0187, 0.025] },
+    verdict: 'not applicable',
+  },
+  {
     name: 'an end below the start, of which less than half is lost',
     metrics: { reward: times(60, (i) => (i < 40 ? 0.5 : 0.35) + 0.02 * (i % 3)), reward_std: times(60, 0.4) },
     verdict: 'inform',

@@ -887,12 +887,15 @@ describe('the cells of a table that someone wrote', () => {
   });
 
   it.each([
-    ['0.4', undefined, 0.4],
-    ['0.2', 0.2, undefined],
+    ['Resp Len', 'Clip Ratio', '0.4', undefined, 0.4],
+    ['Resp Len', 'Clip Ratio', '0.2', 0.2, undefined],
+    ['entropy', 'Clip Ratio', '0.4', 0.4, undefined],
+    ['entropy', 'clipped', '0.6', undefined, 0.6],
+    ['entropy', 'clipfrac', '0.6', 0.6, undefined],
   ])(
-    'may have a clip ratio beside a length: of completions where it is large, %s',
-    async (cell, ppo, cut) => {
-      const text = `| step | reward | Resp Len | Clip Ratio |\n|---|---|---|---|\n| 1 | 0.5 | 90 | ${cell} |\n`;
+    'may have a clip ratio: of completions where it is large, beside %s %s %s',
+    async (other, name, cell, ppo, cut) => {
+      const text = `| step | reward | ${other} | ${name} |\n|---|---|---|---|\n| 1 | 0.5 | 90 | ${cell} |\n`;
       const reading = await readText('notes.md', text);
       expect(column(reading, 'clip_ratio/region_mean')).toEqual([ppo]);
       expect(column(reading, 'completions/clipped_ratio')).toEqual([cut]);

@@ -63,6 +63,12 @@ describe('a log with lines of dicts', () => {
     const { notes, isGrpo } = await readText('chat.log', steps.join('\n'));
     expect(isGrpo).toBe(false);
     expect(notes).toEqual([expect.stringContaining('PPO with a value function')]);
+    const row = (step: number, loss: string) =>
+      `epoch: 0|step: ${step}|act_loss: ${loss}|cri_loss: 0.2|unsuper_loss: 0.0`;
+    const whole = await readText('chat.log', [row(1, '0.5'), row(2, 'inf')].join('\n'));
+    expect(whole).toMatchObject({ isGrpo: true, series: { hasCritic: true } });
+    // Another scale tells nothing; a number that is none does.
+    expect(column(whole, 'loss')).toEqual([undefined, Number.POSITIVE_INFINITY]);
   });
 
   it('may sum up many steps, of which the means count', async () => {

@@ -46,7 +46,10 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     return { step: step * (apart ?? 1), values: renamed, ...(line !== undefined && { line }) };
   });
   takeOnlyFunction(entries);
-  const ofPpo = isPpo(collected.names) && [...collected.names].some(isOfText);
+  const ofPpo =
+    isPpo(collected.names) &&
+    ([...collected.names].some(isOfText) ||
+      entries.some(({ values }) => values.reward !== undefined && values.entropy !== undefined));
   if (ofPpo) for (const { values } of entries) dropCompared(values);
   const stepsPerEntry = producer.averages ? averagedSteps(collected) : 1;
   const decimals = {
@@ -62,6 +65,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     ...(stepsPerEntry !== undefined && { stepsPerEntry }),
     ...(lastStep !== undefined && { lastStep }),
     ...(collected.counted && { isCounted: true }),
+    ...(ofPpo && { hasCritic: true }),
     ...(Object.keys(decimals).length > 0 && { decimals }),
     ...producer.meaning?.(entries),
     ...hints.meaning,
@@ -98,15 +102,17 @@ function takenNote({ taken }: Renaming): string[] {
 const GRPO =
   /^(eval_)?rewards?($|_std$|\/)|^completions\/|^frac_reward_zero_std$|^kl$|^clip_ratio|^sampling\/|^advantages\//;
 
-/** Whether a metric is of tokens: a language model is trained. */
-const isOfText = (name: string) => /eos|tokens|response|completion/i.test(name);
+/** Whether a metric is of tokens, or of DeepSpeed-Chat: a language model is trained. */
+const isOfText = (name: string) => /eos|tokens|response|completion|^unsuper_loss$/i.test(name);
 
 /** Metrics that mean another thing where a critic gives the advantages. */
 const COMPARED =
   /^(kl|loss|policy_loss|reward_std|frac_reward_zero_std|clip_ratio|ratio|advantages|groups)(\/|$)/;
 
 function dropCompared(values: Record<string, number>): void {
-  for (const name of Object.keys(values)) if (COMPARED.test(name)) delete values[name];
+  // What is no number is wrong on every scale.
+  for (const [name, value] of Object.entries(values))
+    if (COMPARED.test(name) && Number.isFinite(value)) delete values[name];
 }
 
 /** A ratio may be of anything, unless a policy is trained. */
