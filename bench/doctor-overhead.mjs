@@ -78,7 +78,7 @@ function sharesOf({ nodes, samples, timeDeltas }) {
   const place = (node, part) => {
     const { url, functionName } = node.callFrame;
     // The innermost of them: writing is part of the examination.
-    const own = PARTS[url.split('/').at(-1)] ?? part;
+    const own = PARTS[url.split('/').at(-1)] ?? (url.includes('/dist/audit/') ? 'audits' : part);
     parts.set(node.id, functionName === '(idle)' ? undefined : own);
     for (const id of node.children ?? []) place(byId.get(id), own);
   };

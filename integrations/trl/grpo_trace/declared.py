@@ -156,12 +156,30 @@ def precision(trainer) -> dict:
     return precision
 
 
-def settings(args) -> dict:
-    """The fields that TRL adds to transformers' arguments, which name no machine and no secret."""
+# What the trainer has copied from its settings, and reads from then on.
+COPIED = (
+    "temperature",
+    "beta",
+    "epsilon_low",
+    "epsilon_high",
+    "num_generations",
+    "num_iterations",
+    "max_completion_length",
+    "mask_truncated_completions",
+    "importance_sampling_level",
+    "loss_type",
+    "scale_rewards",
+)
+
+
+def settings(trainer) -> dict:
+    """The fields that TRL adds to transformers' arguments, which name no machine and no secret, and the trainer's copies."""
+    args = trainer.args
     common = inspect.signature(transformers.TrainingArguments).parameters
     own = [name for name in inspect.signature(type(args)).parameters if name not in common]
     private = ("vllm_server", "model_init", "log_completions_hub")
-    return {name: getattr(args, name) for name in own if not name.startswith(private)}
+    given = {name: getattr(args, name) for name in own if not name.startswith(private)}
+    return given | {f"trainer.{name}": getattr(trainer, name) for name in COPIED if hasattr(trainer, name)}
 
 
 def changed_settings(began: dict, now: dict) -> list[dict]:

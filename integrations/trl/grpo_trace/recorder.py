@@ -55,7 +55,7 @@ class Recorder:
         # The random numbers at both ends of the rollout that was recorded before.
         self.drawn = None, None
         # The settings when training began.
-        self.began = settings(trainer.args)
+        self.began = settings(trainer)
         # Prompts of the batch that the last rollout was sampled from.
         self.sampled_prompts = []
         # Held-out prompts and those that are trained on, once they are counted.
@@ -153,7 +153,7 @@ class Recorder:
         return self.audit_every > 0 and (self.rollouts <= 2 or self.rollouts % self.audit_every == 0)
 
     def begin(self) -> None:
-        self.began = settings(self.trainer.args)
+        self.began = settings(self.trainer)
         if self.audit_every == 0:
             return
         self.reference = reference_sum(self.trainer)
@@ -174,7 +174,7 @@ class Recorder:
             rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
             rollout.probes |= chosen_by(self.trainer.args)
             rollout.probes |= {
-                "changedSettings": changed_settings(self.began, settings(self.trainer.args)),
+                "changedSettings": changed_settings(self.began, settings(self.trainer)),
                 **search(self.trainer),
                 "headless": headless(self.rewards.functions),
                 "merged": merged_adapters(self.trainer.model),
@@ -209,6 +209,6 @@ class Recorder:
                 "python": platform.python_version(),
             },
             "seed": self.trainer.args.seed,
-            "settings": {**settings(self.trainer.args), "overridden": self.overridden or None},
+            "settings": {**settings(self.trainer), "overridden": self.overridden or None},
             "tokenizer": tokenizer_facts(self.trainer),
         }

@@ -25,36 +25,28 @@ import { auditTotals } from './rewards/totals.js';
 import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
-/** What is compared before the weights change, in the order of a step. */
-const MEASURES: readonly Measure[] = [
-  auditOrder,
-  auditPrompts,
-  auditModel,
-  auditLossSlopes,
-  auditEndings,
-  auditTotals,
-  auditRewards,
-  auditAdvantages,
-  auditCheckpoint,
+/**
+ * What is compared before the weights change, in the order of a step. Without `often` it takes passes of the plain model or
+ * gradings, and is left to some of the steps.
+ */
+const MEASURES: readonly { measure: Measure; often?: true }[] = [
+  { measure: auditOrder, often: true },
+  { measure: auditPrompts, often: true },
+  { measure: auditModel },
+  { measure: auditLossSlopes },
+  { measure: auditEndings, often: true },
+  { measure: auditTotals, often: true },
+  { measure: auditRewards },
+  { measure: auditAdvantages, often: true },
+  { measure: auditCheckpoint },
 ];
 
-/** The measures that run at every step: they cost nothing beside a step. */
-const CHEAP: readonly Measure[] = [auditOrder, auditTotals, auditAdvantages];
-
-/** What follows the step from there on. */
-const followersOf = (trainer: Trainer): FollowingMeasure[] => [
+/** What follows the step from there on; at every step, but for the weights as a whole. */
+const followersOf = (trainer: Trainer, isWhole: boolean): FollowingMeasure[] => [
   new LossInputAudit(trainer),
   new AccumulationAudit(trainer),
-  new UpdateAudit(trainer),
-  new WeightsAudit(trainer),
-  new ReferenceAudit(trainer),
-  new ControlAudit(trainer),
-  new ReplayAudit(trainer),
-];
-
-/** The followers that run at every step: they read a few elements of some tensors. */
-const cheapFollowersOf = (trainer: Trainer): FollowingMeasure[] => [
-  new UpdateAudit(trainer, false),
+  new UpdateAudit(trainer, isWhole),
+  ...(isWhole ? [new WeightsAudit(trainer)] : []),
   new ReferenceAudit(trainer),
   new ControlAudit(trainer),
   new ReplayAudit(trainer),
@@ -69,6 +61,7 @@ export class Audit {
   readonly observers: readonly StepObserver[];
   readonly #clock = new Stopwatch();
   readonly #measured: Measured[] = [];
+  readonly #isWhole: boolean;
   readonly #measures: readonly Measure[];
   readonly #followers: readonly FollowingMeasure[];
   #chosen: readonly number[] = [];
@@ -82,8 +75,10 @@ export class Audit {
     private readonly trainer: Trainer,
     { isWhole = true, more = [] }: { isWhole?: boolean; more?: readonly Measure[] } = {},
   ) {
-    this.#measures = isWhole ? [...MEASURES, ...more] : CHEAP;
-    this.#followers = isWhole ? followersOf(trainer) : cheapFollowersOf(trainer);
+    const due = MEASURES.filter(({ often = false }) => isWhole || often).map(({ measure }) => measure);
+    this.#measures = isWhole ? [...due, ...more] : due;
+    this.#followers = followersOf(trainer, isWhole);
+    this.#isWhole = isWhole;
     const compare: NonNullable<StepObserver['compared']> = (batch, step) =>
       this.#clock.stage('audit', () => this.#compare(batch, step));
     this.observers = [{ compared: compare }, ...this.#followers];
@@ -93,7 +88,7 @@ export class Audit {
     const { trainer } = this;
     const { watch = new Watch(), config } = trainer;
     const measures = this.#measures;
-    if (measures !== CHEAP) {
+    if (this.#isWhole) {
       const weights = weightCount(trainer.model.decoder.config);
       this.#chosen = chosenOf(batch, config.seed, step, weights);
     }

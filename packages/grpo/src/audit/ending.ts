@@ -14,55 +14,69 @@ export function auditEndings({ trainer, batch }: AuditContext): Measured {
     };
   const { tokenizer, endIds } = model;
   const { minNewTokens, maxNewTokens } = config.rollout;
-  const each = (pairOf: (completion: Completion, b: number) => Pair) =>
-    batch.completions_B.flatMap((one, b) =>
-      isOfEarlierRun(trainer, batch, problemOf(batch, b)) ? [] : [{ ...pairOf(one, b), completion: b }],
-    );
-  const isEnd = (id: number | undefined) => id !== undefined && endIds.has(id);
   const limitOf = (b: number) => {
     const { length } = batch.prompts[problemOf(batch, b)]!.ids;
     return Math.min(maxNewTokens, model.decoder.config.maxPositions - length);
   };
-  const decoded = (ids: readonly number[]) => tokenizer.decode(ids);
-  /** Whether the last token completed a stop string. */
-  const isStopped = (ids: readonly number[]) =>
-    task.stop.some((stop) => timesIn(decoded(ids), stop) > timesIn(decoded(ids.slice(0, -1)), stop));
-  const isOver = (ids: readonly number[]) =>
-    ids.length >= minNewTokens && (isEnd(ids.at(-1)) || isStopped(ids));
-  const reasonOf = (ids: readonly number[], b: number): string => {
-    if (isOver(ids)) return 'stop';
-    return ids.length === limitOf(b) ? 'length' : `neither an end nor ${limitOf(b)} tokens`;
-  };
-  /** Tokens up to the first end, whatever came behind it. */
-  const endOf = (ids: readonly number[]): number => {
-    const before = decoded(ids.slice(0, -1));
+  const plain = batch.completions_B.flatMap((completion, b): PlainEnd[] => {
+    if (isOfEarlierRun(trainer, batch, problemOf(batch, b))) return [];
+    const { ids } = completion;
+    const before = tokenizer.decode(ids.slice(0, -1));
+    const isEnd = (id: number | undefined) => id !== undefined && endIds.has(id);
+    const text = isEnd(ids.at(-1)) ? before : tokenizer.decode(ids);
+    const isLast = ids.length >= minNewTokens && (isEnd(ids.at(-1)) || endsIn(task.stop, before, text));
+    const isOver = (length: number) =>
+      length >= minNewTokens &&
+      (isEnd(ids[length - 1]) ||
+        endsIn(
+          task.stop,
+          tokenizer.decode(ids.slice(0, length - 1)),
+          tokenizer.decode(ids.slice(0, length)),
+        ));
     // To decode every beginning takes long, and few completions have a stop string before their last token.
     const hasStop = task.stop.some((stop) => before.includes(stop));
-    const first = ids.findIndex((id, t) =>
-      hasStop ? isOver(ids.slice(0, t + 1)) : t + 1 >= minNewTokens && isEnd(id),
-    );
-    return first < 0 ? ids.length : first + 1;
-  };
+    const first = ids.findIndex((id, t) => (hasStop ? isOver(t + 1) : t + 1 >= minNewTokens && isEnd(id)));
+    const atLimit = ids.length === limitOf(b) ? 'length' : `neither an end nor ${limitOf(b)} tokens`;
+    return [
+      { b, completion, text, reason: isLast ? 'stop' : atLimit, place: first < 0 ? ids.length : first + 1 },
+    ];
+  });
+  const each = (pairOf: (one: PlainEnd) => Pair) =>
+    plain.map((one) => ({ ...pairOf(one), completion: one.b }));
   return {
     comparisons: [
       ...worstOf(
         'text',
         'text of the completion',
-        each(({ ids, text }) => textPair(text, decoded(isEnd(ids.at(-1)) ? ids.slice(0, -1) : ids))),
+        each(({ completion, text }) => textPair(completion.text, text)),
       ),
       ...worstOf(
         'completion',
         'reason of the end',
-        each(({ ids, finishReason }, b) => ({ found: finishReason, plain: reasonOf(ids, b), bound: 0 })),
+        each(({ completion, reason }) => ({ found: completion.finishReason, plain: reason, bound: 0 })),
       ),
       ...worstOf(
         'completion',
         'place of the end',
-        each(({ ids }) => ({ found: ids.length, plain: endOf(ids), bound: 0 })),
+        each(({ completion, place }) => ({ found: completion.ids.length, plain: place, bound: 0 })),
       ),
     ],
   };
 }
+
+/** A completion, and what its ids say: its text, why it ended, and up to where it reaches. */
+interface PlainEnd {
+  b: number;
+  completion: Completion;
+  text: string;
+  reason: string;
+  /** Tokens up to the first end, whatever came behind it. */
+  place: number;
+}
+
+/** Whether the last token of a text completed a stop string. */
+const endsIn = (stop: readonly string[], before: string, text: string): boolean =>
+  stop.some((one) => timesIn(text, one) > timesIn(before, one));
 
 /** How often a text has another in it, overlapping ones included. */
 function timesIn(text: string, part: string): number {

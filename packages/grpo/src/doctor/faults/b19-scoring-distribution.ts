@@ -176,7 +176,7 @@ export const b19: Fault = {
           : fail(measured);
       },
       says: (m) =>
-        say`Tokens are scored at the declared temperature ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
+        say`Tokens are scored at the temperature ${m.declared} that the record declares, and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
     }),
     stepCheck({
       code: 'B19.truncation',

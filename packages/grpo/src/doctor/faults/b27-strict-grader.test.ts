@@ -15,7 +15,34 @@ const both =
     for (const plant of plants) plant(record);
   };
 
+/** Right answers: in one form where they earned something, in another where they earned nothing. */
+const forms =
+  (paid: (gold: number) => string, unpaid: (gold: number) => string) =>
+  ({ completions, rewards }: StepRecord) => {
+    const { totals } = rewards!;
+    const least = Math.min(...totals!);
+    completions!.texts = completions!.texts!.map((_, b) =>
+      (totals![b]! > least ? paid : unpaid)(2 * completions!.prompt![b]!),
+    );
+  };
+
 testStepCheck('B27.gold', [
+  {
+    name: 'right numbers without the tag that a rewarded one closes',
+    plant: forms(
+      (gold) => `<answer>${gold}</answer>`,
+      (gold) => `<answer>${gold}`,
+    ),
+    verdict: 'pass',
+  },
+  {
+    name: 'right numbers with all tags, and a space',
+    plant: forms(
+      (gold) => `<answer>${gold}</answer>`,
+      (gold) => `<answer> ${gold}</answer>`,
+    ),
+    verdict: 'warn',
+  },
   {
     name: 'right numbers without reward',
     plant: answerWith((p) => `It is ${2 * p}.`),

@@ -29,7 +29,7 @@ export const b27: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `fewer than ${SEVERAL}, or fewer than ${100 * GOLD_MISSED} %, of the unrewarded completions end in the reference answer; not applicable where the rewarded ones do so no more often`,
+      threshold: `fewer than ${SEVERAL}, or fewer than ${100 * GOLD_MISSED} %, of the unrewarded completions end in the reference answer, and have the tags that a rewarded one has which ends in it; not applicable where the rewarded ones do so no more often`,
       sources: [],
       why: 'Seen in an exact-match grader, on texts that may go on after the answer.',
       remedy: 'Read these completions: is the grader too strict about spaces, units or format?',
@@ -49,13 +49,23 @@ export const b27: Fault = {
           return notApplicable('ten unrewarded completions beside rewarded ones');
         const goldOf = (completion: number) => goldIn(answers[promptOf[completion]!]!);
         const isRight = (completion: number) => endsIn(texts[completion]!, goldOf(completion));
-        const missed = unrewarded.filter(isRight).map(
-          (completion): Evidence => ({
-            completion,
-            text: `…${texts[completion]!.slice(-40)}`,
-            values: { gold: goldOf(completion) },
-          }),
-        );
+        // A grader may want tags around the answer: what lacks one is wrong on purpose.
+        const forms = [...totals.keys()]
+          .filter((b) => totals[b]! > least && isRight(b))
+          .map((b) => tagsIn(texts[b]!));
+        const isWellFormed = (completion: number) => {
+          const own = tagsIn(texts[completion]!);
+          return forms.length === 0 || forms.some((form) => form.every((tag) => own.includes(tag)));
+        };
+        const missed = unrewarded
+          .filter((b) => isRight(b) && isWellFormed(b))
+          .map(
+            (completion): Evidence => ({
+              completion,
+              text: `…${texts[completion]!.slice(-40)}`,
+              values: { gold: goldOf(completion) },
+            }),
+          );
         const missing = new Set(missed.map(({ completion }) => promptOf[completion!]!));
         const beside = [...totals.keys()].filter((b) => missing.has(promptOf[b]!));
         const rewarded = beside.filter((b) => totals[b]! > least);
@@ -123,3 +133,6 @@ export const b27: Fault = {
     }),
   ],
 };
+
+/** The tags of a text, such as `<answer>` and `\\boxed{`. */
+const tagsIn = (text: string): string[] => text.match(/<\/?[A-Za-z_]\w*>|\\boxed\{/g) ?? [];

@@ -43,7 +43,15 @@ testLogCheck('B52.log', [
 ]);
 
 testStepCheck('B52.weights', [
-  { name: 'no element changes', plant: facts({ changedShare: 0 }), verdict: 'fail' },
+  { name: 'no element changes', plant: facts({ changedShare: 0 }), verdict: 'fail', measured: { left: 0 } },
+  {
+    name: 'none that the optimizer does not hold',
+    plant: all(facts({ changedShare: 0 }), ({ probes }) => {
+      probes!.leftOut = ['a.lora_A', 'a.lora_B'];
+    }),
+    verdict: 'fail',
+    measured: { left: 2, name: 'a.lora_A' },
+  },
   {
     name: 'the end of a schedule',
     plant: facts({ changedShare: 0, learningRate: 1e-12 }),
@@ -58,6 +66,11 @@ testStepCheck('B52.weights', [
 ]);
 
 testStepCheck('B52.lost', [
+  {
+    name: 'none changes, which is no rounding',
+    plant: facts({ changedShare: 0 }),
+    verdict: 'not applicable',
+  },
   {
     name: 'bfloat16 without masters',
     plant: all(facts({ changedShare: 0.006, changedWeightShare: 0.006 }), declare({ dtype: 'bfloat16' })),

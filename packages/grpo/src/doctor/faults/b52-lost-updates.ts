@@ -32,13 +32,15 @@ export const b52: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['firstUpdate'],
-      test({ firstUpdate: { changedShare, gradNorm, learningRate } }) {
+      test({ firstUpdate: { changedShare, gradNorm, learningRate } }, { probes }) {
         if (changedShare === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
-        const measured = { changedShare, gradNorm: gradNorm!, learningRate: learningRate! };
+        const [name = '', ...others] = probes?.leftOut ?? [];
+        const left = name === '' ? 0 : 1 + others.length;
+        const measured = { changedShare, gradNorm: gradNorm!, learningRate: learningRate!, left, name };
         return changedShare === 0 ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}.`,
+        say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}${m.left > 0 ? say`: the optimizer holds none of ${m.left} tensors that are to be trained, such as ${m.name}` : ''}.`,
     }),
     stepCheck({
       code: 'B52.half',
@@ -87,6 +89,8 @@ export const b52: Fault = {
       }) {
         const share = declared.masterWeights === false ? (changedWeightShare ?? changedShare) : changedShare;
         if (share === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
+        // Rounding leaves some.
+        if (changedShare === 0) return notApplicable('an update that changes a weight (B52.weights)');
         const measured = {
           share,
           learningRate: learningRate!,

@@ -24,6 +24,19 @@ testLogCheck('B54.rate', [
     measured: { entries: 12 },
   },
   {
+    name: 'a warm-up that is longer than the run, which is over',
+    metrics: { learning_rate: times(12, (i) => i * 1e-9) },
+    series: { lastStep: 12 },
+    verdict: 'warn',
+    measured: { ended: true },
+  },
+  {
+    name: 'a warm-up that is not over, as the run is not',
+    metrics: { learning_rate: times(12, (i) => i * 1e-9) },
+    series: { lastStep: 100 },
+    verdict: 'inform',
+  },
+  {
     name: 'a schedule that ends early',
     metrics: { learning_rate: times(60, (i) => Math.max(0, 16 - i) * 1e-5) },
     verdict: 'warn',

@@ -76,7 +76,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer, or of the last 3 where those are a quarter; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps`,
+      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer, or of the last 3 where those are a quarter; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps, or the run is over with it`,
       sources: [],
       why: 'It separates lost updates from a warm-up that never ends: one longer than the run trains at a small part of the rate.',
       remedy: 'Check schedule and warm-up against the number of steps.',
@@ -85,7 +85,7 @@ export const b54: Fault = {
       settles: 'The learning rate that the formula of the schedule gives for each step.',
       proofs: ['native'],
       needs: ['learning_rate'],
-      test(log): Outcome<{ entries: number; largest: number; over?: number }> {
+      test(log): Outcome<{ entries: number; largest: number; over?: number; ended?: boolean }> {
         const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
         if (log.isRounded('learning_rate') && measured.largest === 0)
@@ -97,14 +97,16 @@ export const b54: Fault = {
         const isOver = over >= Math.max(MOST_AT_ZERO, rates.length / 10);
         if (isOver || (over >= 3 && over >= rates.length / 4)) return warn({ ...measured, over });
         if (!risesEvenly(rates)) return pass(measured);
-        return isIdle(log) ? warn(measured) : inform(measured);
+        const { lastStep } = log.series;
+        const ended = lastStep !== undefined && log.steps.at(-1)! >= lastStep;
+        return isIdle(log) || ended ? warn({ ...measured, ended }) : inform(measured);
       },
       says: (m) =>
         m.largest === 0
           ? say`The learning rate is 0 in all ${m.entries} entries.`
           : m.over !== undefined
             ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries: the schedule is over, and nothing is learnt any more.`
-            : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up is not over.`,
+            : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up ${m.ended ? 'was not over when the run was, so that all of it had a small part of the rate' : 'is not over'}.`,
     }),
     logCheck({
       code: 'B54.conflict',

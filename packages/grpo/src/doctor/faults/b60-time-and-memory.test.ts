@@ -50,6 +50,13 @@ testLogCheck('B60.memory-log', [
 
 testStepCheck('B60.stage', [
   {
+    name: 'a record that takes 9 of 10 seconds: it is no stage of the step',
+    plant: ({ stages }) => {
+      stages!.push({ name: 'record', seconds: 9 });
+    },
+    verdict: 'pass',
+  },
+  {
     name: 'a judge that takes 9 of 10 seconds',
     plant: ({ stages }) => {
       stages!.push({ name: 'judge', seconds: 9 });
