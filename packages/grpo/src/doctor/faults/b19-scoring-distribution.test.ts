@@ -154,6 +154,18 @@ testStepCheck('B19.temperature', [
     verdict: 'fail',
     measured: { fits: 0.7 },
   },
+  {
+    name: 'scored at another that a callback set',
+    plant: all(
+      temperatures(0.3, 1e-6),
+      sampled((value) => 0.3 + 0.4 * value),
+      ({ probes }) => {
+        probes!.changedSettings = [{ name: 'trainer.temperature', from: '1.0', to: '0.7' }];
+      },
+    ),
+    verdict: 'fail',
+    measured: { began: '1.0' },
+  },
   { name: 'agrees at none: not the temperature', plant: temperatures(0.3, 0.2), verdict: 'not applicable' },
 ]);
 

@@ -157,16 +157,18 @@ export const b19: Fault = {
       induces: ['B19', 'B38', 'B39', 'B55'],
       proofs: ['TRL run'],
       needs: ['probes', 'declared'],
-      test({ probes: { temperatures }, declared: { rollout } }, record) {
+      test({ probes: { temperatures, changedSettings = [] }, declared: { rollout } }, record) {
         const own = temperatures?.find((probe) => probe.temperature === rollout?.temperature);
         if (!temperatures || !own) return notApplicable('probes.temperatures, with the declared one');
         const tolerance = toleranceOf(record);
         const best = temperatures.reduce((a, b) => (b.mean < a.mean ? b : a));
+        const began = changedSettings.find(({ name }) => name === 'trainer.temperature')?.from;
         const measured = {
           declared: own.temperature,
           meanGap: own.mean,
           fits: best.temperature,
           gapThere: best.mean,
+          ...(began !== undefined && { began }),
         };
         if (own.mean <= tolerance.mean) return pass(measured);
         if (!explains(best.mean, own.mean, tolerance))
@@ -176,7 +178,7 @@ export const b19: Fault = {
           : fail(measured);
       },
       says: (m) =>
-        say`Tokens are scored at the temperature ${m.declared} that the record declares, and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.`,
+        say`Tokens are scored at a temperature of ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.${m.began === undefined ? '' : say` trainer.temperature was ${m.began} when training began: a callback or an override has changed it, and the sampler has not followed.`}`,
     }),
     stepCheck({
       code: 'B19.truncation',

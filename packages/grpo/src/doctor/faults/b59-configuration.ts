@@ -264,6 +264,7 @@ export const b59: Fault = {
       remedy:
         'Change what the trainer reads, which for many settings is an attribute of the trainer itself, and look whether the samples follow; or leave the setting alone.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
+      induces: ['B19', 'B39', 'B55'],
       settles: 'The completions of two steps that the change lies between.',
       proofs: ['TRL run'],
       needs: ['probes'],
