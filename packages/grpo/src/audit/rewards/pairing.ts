@@ -95,7 +95,7 @@ function otherCompletion(
       ? recorded.findIndex((_, b) => isSame(recorded[completion]!, own.get(b)!))
       : (completion + by + B) % B;
   return pairing(
-    `completion that the reward ${reward.name} is recorded for`,
+    `completion that the value of the reward ${reward.name} belongs to`,
     'completion',
     completion,
     other,
@@ -112,7 +112,8 @@ async function otherRow(
     const grades = await graded(rowOf);
     if (typeof grades === 'string' || !recorded.every((value, b) => isSame(value, grades.get(b)!))) continue;
     const p = batch.problems.findIndex((_, place) => rowOf(place) !== place);
-    if (p >= 0) return pairing(`row that the reward ${reward.name} grades with`, 'prompt', p, rowOf(p));
+    if (p >= 0)
+      return pairing(`prompt whose row the reward ${reward.name} grades with`, 'prompt', p, rowOf(p));
   }
   return [];
 }
@@ -120,8 +121,8 @@ async function otherRow(
 const pairing = (quantity: string, kind: 'prompt' | 'completion', own: number, other: number): Comparison[] =>
   worstOf('reward', quantity, [
     {
-      found: `that of ${kind} ${other + 1}`,
-      plain: `that of ${kind} ${own + 1}`,
+      found: `${kind} ${other + 1}`,
+      plain: `${kind} ${own + 1}`,
       bound: 0,
       deviation: 1,
       [kind]: own,

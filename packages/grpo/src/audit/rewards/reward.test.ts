@@ -33,17 +33,17 @@ describe('a reward', () => {
     [
       'of the next completion',
       scoring((column) => shift(column, 1)),
-      'completion that the reward right is recorded for',
+      'completion that the value of the reward right belongs to',
     ],
     [
       'of the last completion of the group before',
       scoring((column) => shift(column, -1)),
-      'completion that the reward right is recorded for',
+      'completion that the value of the reward right belongs to',
     ],
     [
       'in order of size',
       scoring((column) => column.slice().sort()),
-      'completion that the reward right is recorded for',
+      'completion that the value of the reward right belongs to',
     ],
     [
       'of the completion at the other end of its group, by what calls the stage',
@@ -59,7 +59,7 @@ describe('a reward', () => {
           },
         },
       },
-      'completion that the reward right is recorded for',
+      'completion that the value of the reward right belongs to',
     ],
     [
       'with the row of the next prompt',
@@ -69,7 +69,7 @@ describe('a reward', () => {
             standard.score(task, [...problems.slice(1), problems[0]!], groups, onError),
         },
       },
-      'row that the reward right grades with',
+      'prompt whose row the reward right grades with',
     ],
     [
       'with the row of the first prompt',
@@ -84,7 +84,7 @@ describe('a reward', () => {
             ),
         },
       },
-      'row that the reward right grades with',
+      'prompt whose row the reward right grades with',
     ],
     ['halved', scoring((column) => column.map((value) => value / 2)), 'reward right, graded again'],
     [
@@ -176,7 +176,7 @@ it.each<[string, { isStateless?: true }, string[]]>([
   [
     'a built-in reward is told',
     { isStateless: true },
-    ['completion that the reward even is recorded for', 'reward even, graded again'],
+    ['completion that the value of the reward even belongs to', 'reward even, graded again'],
   ],
   ['one of two values may have had a state', {}, []],
 ])('of another completion that the stage gives only once: %s', async (_, mark, quantities) => {

@@ -23,7 +23,8 @@ export const b13: Fault = {
         'a row scored alone and in the batch: largest difference ≤ 1e-3 in float32, ≤ 0.5 in half precision',
       sources: ['huggingface/trl#6800', 'OpenRLHF/OpenRLHF#217', 'huggingface/trl#469'],
       why: 'Scores moved by up to 34 nats without position ids under left padding.',
-      remedy: 'Pass the same attention mask and position ids to scoring as to sampling.',
+      remedy:
+        'Pass the same attention mask and position ids to scoring as to sampling. Where these are the same, look at the places that log-probs are read from.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B19', 'B38', 'B39', 'B49', 'B51'],
       proofs: ['native'],

@@ -29,6 +29,7 @@ export const b40: Fault = {
       why: 'The old log-probs were computed again after the update.',
       remedy: 'Compute the old log-probs once, before the first update.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B38', 'B19', 'B39', 'B54', 'H05'],
       proofs: ['native'],
       needs: ['updates'],
       test({ updates }, record): Outcome<{ updates: number; detached?: boolean }> {

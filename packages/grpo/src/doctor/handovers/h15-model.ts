@@ -41,7 +41,7 @@ const shared = stepCheck({
     'not both of the log-probs by sampler and trainer lie beyond their bounds, furthest at the same token, and agree with each other within these bounds',
   sources: [],
   remedy:
-    'Look at the forward pass itself: its norms and their ε, the rotary base, activations, scales and caps, biases, tied weights; then at a temperature that both apply. Where a layer is named below, at that one.',
+    'Look at the forward pass itself: its norms and their ε, the rotary base, activations, scales and caps, biases, tied weights, the factor of adapters; then at a temperature that both apply. Where a layer is named below, at that one.',
   induces: ['H02', 'H05', 'H06', 'H07', 'H12', 'H14', 'B19', 'B39'],
   needs: ['audit'],
   test({ audit }) {

@@ -166,10 +166,10 @@ describe('the audit of an evaluation', () => {
     const { apart, quantities } = await broken({ evaluated: { ...task, eval: rows } });
     expect(quantities).toEqual([
       'grade of a greedy completion by isCorrect',
-      'row that the reward own grades with',
+      'prompt whose row the reward own grades with',
       'reward own, graded again',
     ]);
-    expect(apart[1]).toMatchObject({ found: 'that of prompt 2', plain: 'that of prompt 1' });
+    expect(apart[1]).toMatchObject({ found: 'prompt 2', plain: 'prompt 1' });
   });
 
   it('tells a graded text that is not that of the ids', async () => {
