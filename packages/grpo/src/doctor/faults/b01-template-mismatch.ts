@@ -5,6 +5,14 @@ import { say } from '../sentence.js';
 
 /** Tags that belong in answers, whether special tokens or not. */
 const ANSWER_TAG = /^<\/?(think|thinking|answer|reasoning|tool_call|tool_response)>$/;
+/** Tokens that stand for images and the like, or fill up. */
+const OF_MEDIA = /image|video|audio|vision|pad|fim/i;
+/** Tokens that end a turn, whether a completion ends with them or not. */
+const ENDS = /im_end|eot|eom|eos|end.?of|<\|end\|>|<\/s>|\[\/INST\]/i;
+/** Special tokens within a header. */
+const WITHIN = /header|message/i;
+/** Tokens that a header has at most: `<|im_start|>user` and a new line are three. */
+const HEADER = 6;
 /** Share of completions with markup above which chance in an untrained model does not explain it. */
 const MARKED = 0.25;
 
@@ -80,5 +88,66 @@ export const b01: Fault = {
       says: (m) =>
         say`The ${m.prompts} prompts are plain texts, though the tokenizer has a chat template: nothing tells the model where the question ends and the answer begins.`,
     }),
+    stepCheck({
+      code: 'B01.twice',
+      title: 'The template is applied once',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: `in fewer than half of the prompts a header of the template, up to ${HEADER} tokens from a special token on, stands twice in a row, or begins anew within ${HEADER} tokens without an end token between; tokens of images and padding do not count`,
+      sources: [],
+      why: 'Seen in data whose prompts had been rendered already, and were given as messages: a trainer renders messages once more. Between two turns there is an end.',
+      remedy:
+        'Give messages as they are, without tokens of the template, or the rendered text as a text; then read one prompt with its special tokens.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B30', 'B20', 'B62'],
+      settles: 'The ids of one prompt, decoded with their special tokens.',
+      proofs: [],
+      needs: ['tokenizer', 'promptIds'],
+      test({ tokenizer: { specialTokens, endIds = [], padId }, promptIds }) {
+        if (!specialTokens) return notApplicable('tokenizer.specialTokens');
+        const ends = (id: number) => endIds.includes(id) || ENDS.test(specialTokens[id] ?? '');
+        // What another role says may be short.
+        const isOther = (id: number) => specialTokens[id] !== undefined && !WITHIN.test(specialTokens[id]);
+        const opens = (id: number) => {
+          const text = specialTokens[id];
+          if (text === undefined || id === padId || ends(id)) return false;
+          return !ANSWER_TAG.test(text) && !OF_MEDIA.test(text);
+        };
+        const twice = promptIds.flatMap((ids, prompt): Evidence[] => {
+          const token = headerTwice(ids, opens, (id) => ends(id) || isOther(id));
+          return token === undefined ? [] : [{ prompt, token, text: specialTokens[ids[token]!]! }];
+        });
+        const measured = { prompts: promptIds.length, twice: twice.length, header: twice[0]?.text ?? '' };
+        return twice.length > 0 && twice.length >= promptIds.length / 2
+          ? warn(measured, twice)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.twice} of ${m.prompts} prompts a header of the chat template stands twice, ${m.header}: the template was applied to text that it had rendered already.`,
+    }),
   ],
 };
+
+/** The token at which a header follows on itself, or on the beginning of another one without an end between. */
+function headerTwice(
+  ids: ArrayLike<number>,
+  opens: (id: number) => boolean,
+  parts: (id: number) => boolean,
+): number | undefined {
+  for (let at = 0; at < ids.length; at++) {
+    if (!opens(ids[at]!)) continue;
+    for (let length = 1; length <= HEADER; length++) {
+      if (ids[at + length] !== ids[at]) {
+        if (parts(ids[at + length]!)) break;
+        continue;
+      }
+      // Three or more at one distance are no header.
+      if (ids[at + 2 * length] !== ids[at]) return at + length;
+      while (ids[at + length] === ids[at]) at += length;
+      break;
+    }
+  }
+  return undefined;
+}
