@@ -102,8 +102,6 @@ class Update:
 
     def after(self, was_skipped: bool) -> None:
         audit = self.audit
-        if not is_sharded(self.trainer):
-            audit.recorder.left = self.trainer.state.global_step + 1, {n: sample_of(p) for n, p in self.parameters.items()}
         if self.lack or was_skipped or self.before_step is None:
             audit.lacks("update", self.lack or "an update: the scaler skipped it")
             return

@@ -31,15 +31,17 @@ NEVER = {
 
 
 class Audit:
-    def __init__(self, recorder):
+    def __init__(self, recorder, is_whole: bool):
+        """is_whole: whether all is compared, or only what needs no pass of the model."""
         self.recorder = recorder
+        self.is_whole = is_whole
         self.trainer = recorder.trainer
         # As declared when training began: the trainer's own may have been changed since.
         self.temperature = recorder.began["temperature"]
         self.loss = None
         self.completions = []
         self.comparisons = []
-        self.missing = [{"handOver": name, "what": what} for name, what in NEVER.items()]
+        self.missing = [{"handOver": name, "what": what} for name, what in NEVER.items()] if is_whole else []
         self.update = None
 
     @property
@@ -94,6 +96,8 @@ class Audit:
         self._prompts(rollout)
         self._rewards(rollout)
         self._advantages(rollout)
+        if not self.is_whole:
+            return
         self._reference_weights()
         lack = self._lack(rollout)
         if lack is not None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import math
 import random
+import re
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
 
 # Completions that are graded again.
-GRADED_AGAIN = 4
+GRADED_AGAIN = 6
 # Columns of a call that say what is graded; the others are of the data.
 GRADED = ("prompts", "completions", "completion_ids")
 # Parameters that TRL fills itself, not every version all of them.
@@ -122,7 +125,8 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             missing.append(f"{name}: completions as they were sampled; it was given others")
             continue
         regrade = _Regrade(trainer, one, rollout)
-        chosen = _chosen(used[:, k], trainer.args.seed + rollout.step)
+        texts = [text_of(completion) for completion in rollout.sampled]
+        chosen = _chosen(used[:, k], texts, trainer.args.seed + rollout.step)
         try:
             own = regrade.plain(chosen, used[:, k])
         except Exception as error:  # noqa: BLE001: of the user's function, called as TRL does not call it
@@ -217,15 +221,29 @@ def _nothing(*args, **kwargs) -> None:
     pass
 
 
-def _chosen(values, seed: int) -> list[int]:
-    """Rows of different rewards first: a reward at another's place shows where they differ."""
+def _chosen(values, texts: list[str], seed: int) -> list[int]:
+    """Rows of different rewards, where one at another's place shows, and in turn rows whose texts have a rare form, the
+    best paid first: a reward that cannot read a text may give it anything."""
     order = random.Random(seed).sample(range(len(values)), len(values))
     seen, first, others = set(), [], []
     for row in order:
         value = str(values[row])
         (others if value in seen else first).append(row)
         seen.add(value)
-    return sorted((first + others)[:GRADED_AGAIN])
+    forms = [_form(text) for text in texts]
+    counts = Counter(forms)
+    rare = sorted(order, key=lambda row: (counts[forms[row]], -_paid(values[row])))
+    in_turn = [row for pair in zip(first + others, rare, strict=True) for row in pair]
+    return sorted(list(dict.fromkeys(in_turn))[:GRADED_AGAIN])
+
+
+def _form(text: str) -> str:
+    """A text without what differs from answer to answer: its words and numbers."""
+    return re.sub(r"\s+", " ", re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", text)))
+
+
+def _paid(value) -> float:
+    return -math.inf if math.isnan(value) else float(value)
 
 
 def _agrees(a: float, b: float) -> bool:

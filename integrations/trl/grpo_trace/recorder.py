@@ -33,6 +33,7 @@ from .probes import held_out_prompts, merged_adapters, prompts_of, random_state,
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
+from .sampled import are_others
 from .update_listener import UpdateListener
 
 
@@ -48,7 +49,7 @@ class Recorder:
         self.optimizer_is_own = trainer.optimizer is not None
         self.schedule_is_own = trainer.lr_scheduler is not None
         self.reference = None
-        # Step that an audited update was of, and samples of the weights that it left.
+        # Step that the last update was of, and samples of the weights that it left.
         self.left = None, {}
         self.checksums = None
         self.text_changes = None
@@ -112,8 +113,8 @@ class Recorder:
             if isinstance(fetched, list):
                 skipped = len(fetched) if prompts_of(fetched) != self.sampled_prompts else 0
                 self.rollout.probes["skipped"] = self.rollout.probes.get("skipped", 0) + skipped
-            audit = self.rollout.update_audit
-            if audit is not None and is_first:
+            audit = self.rollout.audit
+            if audit is not None and not self.rollout.updates and is_first:
                 with self.timed("audit"), random_states_kept():
                     audit.micro_batch(self.rollout)
         return loss
@@ -125,13 +126,15 @@ class Recorder:
         self.sampled_prompts = prompts_of(inputs)
         if self.rollout is None and self.update_micro_steps == 0:
             self.rollouts += 1
-            if self.rollouts <= 2 or self.rollouts % self.every == 0 or self._audits():
+            step, left = self.left
+            left = left if step == self.trainer.state.global_step else {}
+            due = self.rollouts <= 2 or self.rollouts % self.every == 0 or self._audits()
+            # A step of its own is recorded where something else has changed the weights since.
+            if due or are_others(self.trainer.model, left):
                 self.rollout = Rollout(self.trainer.state.global_step + 1)
-                if self._audits():
-                    self.rollout.audit = Audit(self)
-                    step, left = self.left
-                    if step == self.trainer.state.global_step:
-                        self.rollout.audit.weights_between(left)
+                if self.audit_every > 0:
+                    self.rollout.audit = Audit(self, is_whole=self._audits())
+                    self.rollout.audit.weights_between(left)
         began = random_state(self.trainer.accelerator.device)
         with self.timed("rollout"):
             output = original(inputs, *args, **kwargs)
@@ -180,6 +183,7 @@ class Recorder:
                 "merged": merged_adapters(self.trainer.model),
                 "epoch": self.trainer.state.epoch,
                 "leftOut": left_out(self.trainer),
+                "trainable": sum(p.requires_grad for p in self.trainer.model.parameters()),
             }
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
             if rollout.audit is not None:

@@ -88,5 +88,5 @@ class Rollout:
 
     @property
     def update_audit(self):
-        """The audit, up to the end of the first update; None afterwards, or where the rollout has none."""
-        return None if self.updates else self.audit
+        """The audit of the first update, up to its end; None afterwards, or where the rollout has none."""
+        return None if self.updates or self.audit is None or not self.audit.is_whole else self.audit

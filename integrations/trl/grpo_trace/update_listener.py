@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from .declared import precision
+from .declared import is_sharded, precision
 from .rollout import Update
 from .sampled import sample_of, trained
 
@@ -17,6 +17,7 @@ class UpdateListener:
         self.trainer = recorder.trainer
         self.grad_norm = None
         self.weights = None
+        self.gradients = []
 
     def on_clip_grad_norm(self, original, *args, **kwargs):
         rollout = self.recorder.rollout
@@ -42,12 +43,16 @@ class UpdateListener:
             if any(gradient is not None for gradient in gradients) and not fresh_adapter:
                 facts["zeroGradients"] = sum(g is None or not g.any() for g in gradients) / len(gradients)
             self.weights = self._sampled_weights()
+            self.gradients = [None if p.grad is None else sample_of(p.grad) for p in trained(self.trainer.model).values()]
         if rollout.update_audit is not None:
             with self.recorder.timed("audit"):
                 rollout.update_audit.before_update(facts.get("gradNorm"))
         rollout.seconds["optimizer"] -= time.perf_counter()
 
     def after_update(self) -> None:
+        if self.recorder.audit_every > 0 and not is_sharded(self.trainer):
+            weights = {name: sample_of(p) for name, p in trained(self.trainer.model).items()}
+            self.recorder.left = self.trainer.state.global_step + 1, weights
         rollout = self.recorder.rollout
         if rollout is None:
             return
@@ -56,7 +61,7 @@ class UpdateListener:
             update, rollout.update = rollout.update, Update()
             was_skipped = getattr(self.trainer.accelerator, "optimizer_step_was_skipped", False)
             if not was_skipped:
-                update.facts |= self._changed_shares()
+                update.facts |= self._changed_shares() | self._descent()
             if rollout.update_audit is not None:
                 with self.recorder.timed("audit"):
                     rollout.update_audit.updated(was_skipped)
@@ -71,6 +76,19 @@ class UpdateListener:
     def _sampled_weights(self) -> list[tuple[int, torch.Tensor]]:
         """Size and sample of each trained weight."""
         return [(p.numel(), sample_of(p)) for p in trained(self.trainer.model).values()]
+
+    def _descent(self) -> dict:
+        """The cosine between the update and the negative gradient, of the samples."""
+        product = of_update = of_gradient = 0.0
+        for (_, old), (_, new), gradient in zip(self.weights, self._sampled_weights(), self.gradients, strict=True):
+            if gradient is None:
+                continue
+            change, slope = (new.double() - old.double()), gradient.double()
+            product += float((change * slope).sum())
+            of_update += float((change * change).sum())
+            of_gradient += float((slope * slope).sum())
+        size = (of_update * of_gradient) ** 0.5
+        return {"descent": -product / size} if 0 < size < float("inf") else {}
 
     def _changed_shares(self) -> dict:
         """Shares of the weights that the update changed, estimated from the samples."""

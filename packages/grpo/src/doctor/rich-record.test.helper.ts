@@ -142,6 +142,7 @@ export function richRecord({
       learningRate: 1e-3,
       gradNorm: 0.7,
       zeroGradients: 0,
+      descent: 0.4,
       changedShare: 0.99,
     };
   };
@@ -279,6 +280,7 @@ export function richRecord({
       skipped: 0,
       greedy: false,
       leftOut: [],
+      trainable: 9,
       unstable: [],
       headless: [],
       merged: false,

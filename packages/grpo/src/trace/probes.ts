@@ -70,6 +70,8 @@ export const probesSchema = z.object({
   merged: z.boolean().optional(),
   /** Tensors that are to be trained and that no group of the optimizer has. */
   leftOut: z.array(z.string()).optional(),
+  /** Tensors that ask for a gradient. */
+  trainable: z.number().int().optional(),
   /** Rewards that gave the same completions other values when they were called again. */
   unstable: z.array(z.string()).optional(),
   /** How often the data was gone through at the end of the step. */

@@ -183,6 +183,8 @@ const updateSchema = z.object({
   lostShare: real.optional(),
   /** Share of elements that changed in the weights that the forward pass reads (bfloat16, for instance). */
   changedWeightShare: real.optional(),
+  /** Cosine between the update and the negative gradient. */
+  descent: real.optional(),
   /** Checksums of the weights that it left, by rank, where several processes train. */
   weightChecksums: listed(count).optional(),
 });

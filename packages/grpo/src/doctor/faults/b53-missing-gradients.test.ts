@@ -1,5 +1,6 @@
+import { describe, expect, it } from 'vitest';
 import { startOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, facts } from '../plants.test.helper.js';
+import { all, facts, judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const everyStep = { stepsPerEntry: 1 };
 
@@ -175,3 +176,23 @@ testStepCheck('B53.left-out', [
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);
+
+describe('B53.frozen', () => {
+  const trained = (counts: Readonly<Record<number, number>>) =>
+    judgeRun(
+      'B53.frozen',
+      recordsOf(Object.keys(counts).map(Number), ({ probes }, step) => {
+        probes!.trainable = counts[step]!;
+      }),
+    );
+  it('names the step from which fewer tensors are trained than at the start', () => {
+    expect(trained({ 1: 38, 2: 38, 10: 2, 20: 2 })).toMatchObject({
+      severity: 'warn',
+      measured: { first: 38, now: 2, step: 10 },
+    });
+  });
+  it('leaves as many, or more, alone', () => {
+    expect(trained({ 1: 2, 2: 2, 10: 38 })).toMatchObject({ verdict: 'pass' });
+    expect(trained({ 1: 2 })).toMatchObject({ verdict: 'not applicable' });
+  });
+});

@@ -1,8 +1,8 @@
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { membersOf, replayedOf, scoredRows, updateRows } from '../inputs.js';
 import { at, type LogView } from '../log-view.js';
-import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 export const b53: Fault = {
@@ -32,6 +32,34 @@ export const b53: Fault = {
       },
       says: (m) =>
         say`${m.tensors} tensors are to be trained and in no group of the optimizer, such as ${m.names}: they keep their values.`,
+    }),
+    runCheck({
+      code: 'B53.frozen',
+      title: 'As many tensors are trained as at the start',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 2,
+      threshold: 'no record has fewer tensors that ask for a gradient than the first one',
+      sources: [],
+      why: 'Seen in a callback that froze all layers in the course of a run: loss and gradient go on, of what is left.',
+      remedy:
+        'Look at what sets requires_grad: callbacks, adapters that are added or switched, an unfreezing that was turned round.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The names of the tensors that ask for a gradient, at both steps.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      see: ({ probes: { trainable } }, { step }) => (trainable === undefined ? [] : [{ step, trainable }]),
+      test(seen): Outcome<{ first: number; now: number; step: number }> {
+        const all = seen.flatMap(({ value }) => value);
+        if (all.length < 2) return notApplicable('probes.trainable of two records');
+        const first = all[0]!.trainable;
+        const fewer = all.find(({ trainable }) => trainable < first);
+        const measured = { first, now: fewer?.trainable ?? first, step: fewer?.step ?? 0 };
+        return fewer ? warn(measured, [{ step: fewer.step }]) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.now} tensors are trained at step ${m.step}, and ${m.first} at the start: the others have been frozen.`,
     }),
     stepCheck({
       code: 'B53.merged',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { declare } from '../plants.test.helper.js';
+import { all, declare, facts } from '../plants.test.helper.js';
 import { registry } from '../registry.js';
 
 const gap = Number.NaN;
@@ -211,4 +211,21 @@ testStepCheck('B54.adapters', [
   { name: 'a factor of 32 at rank 1', plant: adapters(1, 1e-4, 32), verdict: 'pass' },
   { name: 'a rate of 0, which others judge', plant: adapters(8, 0), verdict: 'pass' },
   { name: 'all weights', plant: adapters(0, 1e-6), verdict: 'not applicable' },
+]);
+
+testStepCheck('B54.uphill', [
+  {
+    name: 'an optimizer that climbs',
+    plant: facts({ descent: -0.6 }),
+    verdict: 'fail',
+    measured: { descent: -0.6 },
+  },
+  { name: 'one that weight decay turns a little', plant: facts({ descent: -0.01 }), verdict: 'pass' },
+  {
+    name: 'a later step, where moments may lead elsewhere',
+    plant: all(facts({ descent: -0.6 }), (record) => {
+      record.step = 2;
+    }),
+    verdict: 'not applicable',
+  },
 ]);

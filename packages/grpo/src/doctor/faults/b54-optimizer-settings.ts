@@ -6,7 +6,7 @@ import { largeBreak, type Movement, movementOf } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { at, type LogView } from '../log-view.js';
-import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Cosine of two gradients below which they oppose each other. */
@@ -36,6 +36,9 @@ const ALL_CLIPPED = 0.99;
 const ADAPTER_RATE = 2e-6;
 /** Largest alpha ÷ rank of adapters: 32 at rank 1 is in use. */
 const ADAPTER_FACTOR = 64;
+
+/** Cosine that weight decay and rounding may turn an update to. */
+const UPHILL = -0.05;
 
 export const b54: Fault = {
   code: 'B54',
@@ -107,6 +110,29 @@ export const b54: Fault = {
           : m.over !== undefined
             ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries: the schedule is over, and nothing is learnt any more.`
             : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up ${m.ended ? 'was not over when the run was, so that all of it had a small part of the rate' : 'is not over'}.`,
+    }),
+    stepCheck({
+      code: 'B54.uphill',
+      title: 'The first update goes down the gradient',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 7,
+      rank: 1,
+      threshold: `at step 1 the cosine between the first update and the negative gradient is above ${UPHILL}: no optimizer remembers anything there`,
+      sources: [],
+      why: 'A step of SGD, AdamW, Lion or Muon whose moments are empty has a positive product with the negative gradient; weight decay hardly turns it.',
+      remedy:
+        'Look at the sign: maximize=True of the optimizer, a loss that was negated twice, an override of the update.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B61', 'B49', 'B54', 'H07'],
+      proofs: ['TRL run'],
+      needs: ['firstUpdate'],
+      test({ firstUpdate: { descent } }, { step }) {
+        if (descent === undefined || step !== 1) return notApplicable('updates.descent of step 1');
+        return descent > UPHILL ? pass({ descent }) : fail({ descent });
+      },
+      says: (m) =>
+        say`The first update goes up the gradient: its cosine with the negative gradient is ${m.descent}. It raises the loss, so that what should be learnt is unlearnt.`,
     }),
     logCheck({
       code: 'B54.conflict',
