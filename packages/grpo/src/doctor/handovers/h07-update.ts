@@ -31,7 +31,7 @@ const held = stepCheck({
   threshold: 'each tensor that the model trains is in the optimizer, once and itself, and no other is',
   sources: [],
   remedy:
-    'Print the names of the parameters that are given to the optimizer beside those that require a gradient.',
+    'Print the names of the parameters that are given to the optimizer beside those that require a gradient, and what it saves of each.',
   induces: ['H07', 'H06', 'H12', 'B52', 'B53'],
   proofs: ['native'],
   needs: ['audit'],
@@ -43,7 +43,7 @@ const held = stepCheck({
   },
   says: ({ tensor, is }) =>
     is === 'missing'
-      ? say`The tensor ${tensor} is to be trained and is not in the optimizer: no update changes it.`
+      ? say`The tensor ${tensor} is to be trained and is not in the optimizer, as it names and saves what it holds.`
       : say`The tensor ${tensor} of the optimizer is ${is}: it should be the one that the model trains.`,
 });
 

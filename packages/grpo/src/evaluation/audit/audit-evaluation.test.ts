@@ -93,7 +93,7 @@ describe('the audit of an evaluation', () => {
       'root mean square distance in nats of greedy tokens from the likeliest',
       DRAW,
       `root mean square error of the ${DRAW}`,
-      'grade of a greedy completion by isCorrect',
+      'grade of a completion by isCorrect',
       'reward own, graded again',
       ...SCORES.map((score) => `${score} of the greedy completions`),
       ...[...SCORES, 'pass@1', 'pass@2'].map((score) => `${score} of the sampled completions`),
@@ -165,11 +165,28 @@ describe('the audit of an evaluation', () => {
     const rows = task.eval.map((one, i) => ({ ...one, row: task.eval[(i + 1) % LIMIT]!.row }));
     const { apart, quantities } = await broken({ evaluated: { ...task, eval: rows } });
     expect(quantities).toEqual([
-      'grade of a greedy completion by isCorrect',
+      'grade of a completion by isCorrect',
       'prompt whose row the reward own grades with',
       'reward own, graded again',
     ]);
     expect(apart[1]).toMatchObject({ found: 'prompt 2', plain: 'prompt 1' });
+  });
+
+  it('tells sampled completions that have the rewards of others', async () => {
+    const shifted = (result: EvalResult): EvalResult => {
+      const sampled = result.completions.filter(({ decoding }) => decoding === 'sampled');
+      const next = new Map(sampled.map((one, i) => [one, sampled[(i + 2) % sampled.length]!]));
+      return {
+        ...result,
+        completions: result.completions.map((one) => ({ ...one, rewards: (next.get(one) ?? one).rewards })),
+      };
+    };
+    expect((await broken({ changed: shifted })).quantities).toEqual(
+      expect.arrayContaining([
+        'completion that the value of the reward own belongs to',
+        'reward own, graded again',
+      ]),
+    );
   });
 
   it('tells a graded text that is not that of the ids', async () => {

@@ -535,10 +535,21 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'loss')).toEqual([0.25, 0.5]);
   });
 
+  it('may say of each step whether its update was skipped, and the head of the table is no message', async () => {
+    const text = 'step,mean_reward,loss,skipped\n1,0.5,0.1,False\n2,1,0,True\n3,1,0,True\n';
+    const reading = await readText('run.csv', text);
+    expect(column(reading, 'skipped')).toEqual([0, 1, 1]);
+    expect(reading.series!.skips).toBeUndefined();
+  });
+
   it('behind a progress bar are those of its step', async () => {
     const bar = (n: number, reward: number) =>
       `train:  ${n}0%|█  | ${n}/10 [00:0${n}<00:09, 1.0it/s, loss=0.1, reward=${reward}]`;
     const reading = await readText('d.log', [1, 2, 3].map((n) => bar(n, n / 10)).join('\r'));
+    const copied = await readText('d.log', [1, 2, 3].map((n) => bar(n, n / 10)).join(' '));
+    expect(copied.series!.entries.map(({ values }) => values)).toEqual(
+      reading.series!.entries.map(({ values }) => values),
+    );
     expect(steps(reading)).toEqual([1, 2, 3]);
     expect(column(reading, 'reward')).toEqual([0.1, 0.2, 0.3]);
   });

@@ -11,6 +11,9 @@ const MOST_PACKED_BYTES = 2 ** 27;
 /** No row of a log or a table is longer; what is would not fit into memory some day. */
 const MAX_LINE_CHARACTERS = 2 ** 25;
 
+/** The end of a progress bar that another one follows. */
+const NEXT_BAR = /(?<=\])\s+(?=(?:[^\s%|]{1,20}:\s+)?\d+%\|)/;
+
 /** A line, or a part of one between carriage returns: progress bars write over themselves. */
 export interface Line {
   /** 1-based number of the line. */
@@ -92,7 +95,10 @@ export function* linesOf(path: string, from = 0, watch = new Watch()): Generator
 
 function* lineOf(line: number, text: string, cut: boolean): Generator<Line> {
   if (text.trim() === '') return;
-  yield cut ? { line, text: text.slice(0, 1000), cut: true } : { line, text };
+  if (cut) yield { line, text: text.slice(0, 1000), cut: true };
+  // Bars that a copy put into one line.
+  else if (text.includes('%|')) for (const part of text.split(NEXT_BAR)) yield { line, text: part };
+  else yield { line, text };
 }
 
 /** A line as it would look without colours and movements of the cursor. */

@@ -94,8 +94,7 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   let isMetric = false;
   let others = 0;
   for (const name in flat) {
-    const isFlag = typeof flat[name] === 'boolean' && FLAG.test(name);
-    const number = isFlag ? Number(flat[name]) : numberOf(flat[name]);
+    const number = (FLAG.test(name) ? flagOf(flat[name]) : undefined) ?? numberOf(flat[name]);
     if (number === undefined) {
       if (flat[name] !== null) others++;
       continue;
@@ -119,6 +118,13 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
     others > Object.keys(values).length + MOST_OTHERS ||
     (values.seed !== undefined && !Object.keys(values).some((name) => OUTCOMES.has(commonName(name))));
   return isMetric && !isSettings ? { values, names, ...step } : undefined;
+}
+
+/** 1 or 0 for a truth value, in quotes too. */
+function flagOf(value: unknown): number | undefined {
+  const text = typeof value === 'string' ? value.trim().toLowerCase() : value;
+  if (text === true || text === 'true') return 1;
+  return text === false || text === 'false' ? 0 : undefined;
 }
 
 /** Names that a step's row has, and no completion's. */

@@ -30,6 +30,9 @@ const RAISED = /^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure
 const SKIPS =
   /\bskipp(?:ing|ed)\b.{0,60}\b(?:update|optimi[sz]er|step|batch|gradient|backward)|\b(?:update|step|batch|gradient)s?\b.{0,60}\bskipp(?:ing|ed)\b/i;
 
+/** A header of a table: names between commas, tabs or bars. */
+const HEADER = /^[^\s,]+(?:,[^\s,]+){2,}$|\t.*\t|\|.*\|/;
+
 /** More lines than a traceback has. */
 const TRACEBACK_LINES = 300;
 const MOST_SETTINGS = 1000;
@@ -56,7 +59,7 @@ export class LogFacts {
     const named = this.#began ? null : NAMED.exec(plain);
     if (named) this.#set(snake(named[1]!), named[2]!.replaceAll(',', ''), line);
     else if (!this.#began && !OUTCOME.test(plain)) this.#severalIn(plain, line);
-    if (/skipp/i.test(plain) && SKIPS.test(plain)) {
+    if (/skipp/i.test(plain) && !HEADER.test(plain) && SKIPS.test(plain)) {
       this.#skips ??= { count: 0, text: plain.trim().slice(0, 300), line };
       this.#skips.count++;
     }
