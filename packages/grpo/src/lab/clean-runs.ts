@@ -108,7 +108,10 @@ const tasks = (): CleanRun[] => [
     task: lettersTask({
       rewards: { right: (completion) => (completion.length % 3 === 0 ? null : completion.length / 7) },
     }),
-    explained: besideTheAnswer('The reward pays length, not the answer.'),
+    explained: {
+      ...besideTheAnswer('The reward pays length, not the answer.'),
+      'B08.log': 'The reward pays length, so more completions run to the limit.',
+    },
   },
   {
     name: 'a reward that fails now and then',

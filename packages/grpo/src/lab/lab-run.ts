@@ -45,6 +45,8 @@ export interface LabRun {
   plant?(trainer: Trainer): Partial<Trainer> | undefined;
   /** What the processes of the run are to each other, by rank, where there are several; the run is that of rank 0. */
   ranks?: readonly ((peers: Peers) => Peers)[];
+  /** Whether its steps are audited in part only, by what needs no pass of the plain model, as most steps of a real run are. */
+  isAuditedInPart?: boolean;
   /** Frees what the fault holds besides. */
   close?(): void;
 }
@@ -108,7 +110,7 @@ async function labProcess(
   const trainer = trainerOf({ ...base, decoder }, reference, task, config, run.stages);
   const planted = { ...trainer, peers, ...run.plant?.(trainer) };
   try {
-    return await takeSteps(planted, steps);
+    return await takeSteps(planted, steps, !run.isAuditedInPart);
   } finally {
     for (const owned of new Set([trainer.optimizer, planted.optimizer, reference, decoder])) owned?.dispose();
     trainer.movingReference?.[Symbol.dispose]();
@@ -140,7 +142,7 @@ function trainerOf(
   return trainer;
 }
 
-async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
+async function takeSteps(trainer: Trainer, steps: number, isWhole: boolean): Promise<LabResult> {
   const { config } = trainer;
   const records: StepRecord[] = [];
   const entries: MetricsEntry[] = [];
@@ -161,7 +163,7 @@ async function takeSteps(trainer: Trainer, steps: number): Promise<LabResult> {
     const canaries = await probeCanaries(trainer, i);
     const learningRate = learningRateAt(config.optimizer, i, steps);
     using recorder = new StepRecorder(trainer, { measureWeights: true, probeScoring: true });
-    const audit = new Audit(trainer);
+    const audit = new Audit(trainer, { isWhole });
     const noteStep = () => {
       note(recorder, i + 1, { canaries, audit: audit.record });
       trainer.checksums = recorder.recorded.checksums;
