@@ -70,6 +70,16 @@ describe('a course', () => {
   });
 });
 
+describe('the rows of a log without a known reward', () => {
+  const named = (metrics: Record<string, number[]>) =>
+    courseRows(new RunCourse(seriesOf({ metrics }))).map(({ name }) => name);
+
+  it('are all that it has, where a known reward leaves out what keeps its size', () => {
+    expect(named({ kl: [0.1, 0.1, 0.2], tomi: [0.4, 0.5, 0.3] })).toContain('tomi');
+    expect(named({ reward: [0.1, 0.1, 0.2], tomi: [0.4, 0.5, 0.3] })).not.toContain('tomi');
+  });
+});
+
 describe('flat groups of a log without their share', () => {
   const rowsOf = (metrics: Record<string, (number | undefined)[]>) =>
     courseRows(new RunCourse(seriesOf({ metrics }))).filter(({ quantity }) => quantity === 'flat');

@@ -78,7 +78,10 @@ function otherRows(course: RunCourse, rows: readonly CourseRow[]): CourseRow[] {
     .filter(isOther)
     .flatMap((metric) => {
       const own = course.metric(metric);
-      return own && changesSize(own.points) ? [{ metric, name: metric, ...levelsOf(own) }] : [];
+      // Where no reward is known, the others are all that there is to see.
+      return own && (course.of('reward') === undefined || changesSize(own.points))
+        ? [{ metric, name: metric, ...levelsOf(own) }]
+        : [];
     })
     .slice(0, MOST_OTHERS);
 }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { rowsOf, type StepRecord } from '../../trace/index.js';
 import { startOf, testLogCheck, testStepCheck } from '../planted.test.helper.js';
 
@@ -66,6 +67,7 @@ testStepCheck('B17.unique', [
     plant: allAlike(0.01),
     verdict: 'inform',
     evidence: { prompt: 0 },
+    measured: { repeated: expect.closeTo(0.2) },
   },
   {
     name: 'alike, and no entropy is known',

@@ -84,11 +84,16 @@ export const b17: Fault = {
         const share = mean(groups.map((group) => new Set(group.map((b) => keys[b])).size / group.length));
         const alike = groups.filter((group) => group.every((b) => keys[b] === keys[group[0]!]));
         const entropy = largest(alike.map((group) => entropyOf(record, group[0]!)));
+        const isRepeated = (group: readonly number[]) => (b: number) =>
+          group.some((other) => other !== b && keys[other] === keys[b]);
+        const repeats = groups.flatMap((group) => group.filter(isRepeated(group)));
+        const repeated = mean(withoutNaN(repeats.map((b) => entropyOf(record, b))));
         const measured = {
           groups: groups.length,
           uniqueShare: share,
           alike: alike.length,
           ...(entropy > 0 && { entropy }),
+          ...(repeated > 0 && { repeated }),
         };
         const evidence = alike.map(
           (group): Evidence => ({ prompt: promptOf[group[0]!]!, values: { completions: group.length } }),
@@ -97,7 +102,7 @@ export const b17: Fault = {
         return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.entropy === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.entropy} nats per completion makes that likely.`}`,
+        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.repeated === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.repeated} nats per repeated completion makes that likely.`}`,
     }),
     stepCheck({
       code: 'B17.reseeded',

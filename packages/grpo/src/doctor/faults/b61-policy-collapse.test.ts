@@ -6,6 +6,26 @@ const step = (count: number, at: number, before: number, after: number, swing = 
 
 testLogCheck('B61.reward', [
   {
+    name: 'a fall beside a policy that stays as it is: the reward may be another',
+    metrics: {
+      reward: times(24, (i) => (i < 12 ? 0.6 : -5) + 0.02 * (i % 3)),
+      entropy: times(24, (i) => 0.4 + 0.01 * (i % 2)),
+      'completions/mean_length': times(24, (i) => 12 + (i % 2)),
+    },
+    verdict: 'warn',
+    measured: { isStill: true },
+  },
+  {
+    name: 'the same beside an entropy that rises',
+    metrics: {
+      reward: times(24, (i) => (i < 12 ? 0.6 : -5) + 0.02 * (i % 3)),
+      entropy: times(24, (i) => (i < 12 ? 0.4 : 2) + 0.01 * (i % 2)),
+      'completions/mean_length': times(24, (i) => 12 + (i % 2)),
+    },
+    verdict: 'warn',
+    measured: { isStill: false },
+  },
+  {
     name: 'a first entry whose flat groups were all wrong already',
     metrics: {
       reward: times(21, (i) => (i === 0 ? 0.024 : 0)),

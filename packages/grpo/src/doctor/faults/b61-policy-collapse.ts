@@ -26,10 +26,12 @@ const FALLEN = 0.2;
 type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
 
 /** A fall of the reward; of a short log it is not known how far beyond the noise. */
-type Fall = { from: number; to: number; step: number; moved: string; isLost: boolean; isWorse: boolean } & {
-  beyond?: number;
-  after?: number;
-};
+type Fall = Record<'from' | 'to' | 'step', number> &
+  Record<'isLost' | 'isWorse' | 'isStill', boolean> & {
+    moved: string;
+    beyond?: number;
+    after?: number;
+  };
 
 /** How far the length, and the entropy up and down, move before it is worth a word. */
 const [DOUBLED, RISEN, SUNK] = [2, 2, 3];
@@ -38,6 +40,9 @@ const isDrift = ({ quantity, from, to }: Movement): boolean =>
   quantity === 'length'
     ? to >= DOUBLED * from || from >= DOUBLED * to
     : to >= RISEN * from || from >= SUNK * to;
+
+/** What shows that the policy is another. */
+const POLICY = ['length', 'entropy', 'kl', 'cut'] as const;
 
 export const b61: Fault = {
   code: 'B61',
@@ -91,11 +96,12 @@ export const b61: Fault = {
         const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
         const evidence = [{ step, text: 'reward', values: { value: to } }];
         const isWorse = falls(log.column('eval_reward'));
-        const measured = { from, to, step, beyond, after, moved, isLost: collapse !== undefined, isWorse };
+        const isLost = collapse !== undefined;
+        const measured = { from, to, step, beyond, after, moved, isLost, isWorse, isStill: isStill(log) };
         return collapse || isWorse ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond === undefined ? '' : say`, ${Math.round(m.beyond)} standard errors beyond its noise`}${m.after === undefined ? '' : m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}`,
+        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond === undefined ? '' : say`, ${Math.round(m.beyond)} standard errors beyond its noise`}${m.after === undefined ? '' : m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}${m.isStill && !m.isWorse ? ' Where length, entropy and KL stay as they are, the policy is hardly another: look first whether the reward grades as it did before.' : ''}`,
     }),
     logCheck({
       code: 'B61.entropy',
@@ -256,9 +262,15 @@ function shortLoss(log: LogView): Outcome<Fall> {
   });
   if (!isSure && !isBroken) return notApplicable(`${FEWEST} entries`);
   const moved = companionsOf(log.course, { quantity: 'reward', from, to, step });
-  return warn({ from, to, step, moved, isLost: true, isWorse: false }, [
+  return warn({ from, to, step, moved, isLost: true, isWorse: false, isStill: isStill(log) }, [
     { step, text: 'reward', values: { value: to } },
   ]);
+}
+
+/** Whether two of what tells of the policy are there, and none of it moved. */
+function isStill({ course }: LogView): boolean {
+  const there = POLICY.filter((quantity) => course.of(quantity));
+  return there.length > 1 && there.every((quantity) => !movementOf(course, quantity));
 }
 
 /** The share of the entries at a step or later. */
