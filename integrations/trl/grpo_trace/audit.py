@@ -77,11 +77,11 @@ class Audit:
                 )
 
     def weights_between(self, left: dict) -> None:
-        """Compares weights as a step finds them with those that the update before left, by samples."""
+        """Compares weights as a step finds them with those that the update before left, by samples; NaN equals itself."""
         pairs = []
         for name, p in trained(self.trainer.model).items():
             if name in left and p.numel() > 0:
-                own, before = sample_of(p).double(), left[name].double()
+                own, before = sample_of(p).double().nan_to_num(), left[name].double().nan_to_num()
                 i = int((own - before).abs().nan_to_num(nan=math.inf).argmax())
                 pairs.append({"found": float(own[i]), "plain": float(before[i]), "bound": 0.0, "tensor": name})
         self.compare("weights", "weight that the step before left", pairs)

@@ -172,14 +172,18 @@ COPIED = (
 )
 
 
-def settings(trainer) -> dict:
-    """The fields that TRL adds to transformers' arguments, which name no machine and no secret, and the trainer's copies."""
-    args = trainer.args
+def settings(args) -> dict:
+    """The fields that TRL adds to transformers' arguments, which name no machine and no secret."""
     common = inspect.signature(transformers.TrainingArguments).parameters
     own = [name for name in inspect.signature(type(args)).parameters if name not in common]
     private = ("vllm_server", "model_init", "log_completions_hub")
-    given = {name: getattr(args, name) for name in own if not name.startswith(private)}
-    return given | {f"trainer.{name}": getattr(trainer, name) for name in COPIED if hasattr(trainer, name)}
+    return {name: getattr(args, name) for name in own if not name.startswith(private)}
+
+
+def effective_settings(trainer) -> dict:
+    """The same, and what the trainer has copied."""
+    copies = {f"trainer.{name}": getattr(trainer, name) for name in COPIED if hasattr(trainer, name)}
+    return settings(trainer.args) | copies
 
 
 def changed_settings(began: dict, now: dict) -> list[dict]:

@@ -17,6 +17,7 @@ from .audit import Audit, reference_sum, sum_of
 from .declared import (
     changed_settings,
     chosen_by,
+    effective_settings,
     headless,
     left_out,
     micro_steps,
@@ -56,7 +57,7 @@ class Recorder:
         # The random numbers at both ends of the rollout that was recorded before.
         self.drawn = None, None
         # The settings when training began.
-        self.began = settings(trainer)
+        self.began = effective_settings(trainer)
         # Prompts of the batch that the last rollout was sampled from.
         self.sampled_prompts = []
         # Held-out prompts and those that are trained on, once they are counted.
@@ -156,7 +157,7 @@ class Recorder:
         return self.audit_every > 0 and (self.rollouts <= 2 or self.rollouts % self.audit_every == 0)
 
     def begin(self) -> None:
-        self.began = settings(self.trainer)
+        self.began = effective_settings(self.trainer)
         if self.audit_every == 0:
             return
         self.reference = reference_sum(self.trainer)
@@ -177,7 +178,7 @@ class Recorder:
             rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
             rollout.probes |= chosen_by(self.trainer.args)
             rollout.probes |= {
-                "changedSettings": changed_settings(self.began, settings(self.trainer)),
+                "changedSettings": changed_settings(self.began, effective_settings(self.trainer)),
                 **search(self.trainer),
                 "headless": headless(self.rewards.functions),
                 "merged": merged_adapters(self.trainer.model),
@@ -213,6 +214,6 @@ class Recorder:
                 "python": platform.python_version(),
             },
             "seed": self.trainer.args.seed,
-            "settings": {**settings(self.trainer), "overridden": self.overridden or None},
+            "settings": {**settings(self.trainer.args), "overridden": self.overridden or None},
             "tokenizer": tokenizer_facts(self.trainer),
         }

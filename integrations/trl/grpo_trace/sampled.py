@@ -14,9 +14,10 @@ def sample_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def are_others(model, left: dict[str, torch.Tensor]) -> bool:
-    """Whether a trained tensor is another than these samples of it."""
+    """Whether a trained tensor is another than these samples of it; NaN equals itself."""
     own = trained(model)
-    return any(name in own and not sample_of(own[name]).equal(sample) for name, sample in left.items())
+    pairs = [(sample_of(own[name]), sample) for name, sample in left.items() if name in own]
+    return any(not one.nan_to_num().equal(other.nan_to_num()) for one, other in pairs)
 
 
 def trained(model) -> dict[str, torch.nn.Parameter]:
