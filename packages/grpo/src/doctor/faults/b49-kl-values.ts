@@ -231,7 +231,7 @@ export const b49: Fault = {
           ? say`The KL is ${m.most} nats per token (step ${m.step}); at 1 a token is e times as likely as under the reference. The policy left the reference, or the two are scored differently.`
           : m.far < Math.max(2, m.entries / 10)
             ? say`The KL jumped past 1 nat per token in ${m.far} of ${m.entries} entries, first at step ${m.step} (up to ${m.most}); the median is ${m.median}.`
-            : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, from step ${m.step} on (median ${m.median}, up to ${m.most})${m.before ? '' : ': the policy left the reference'}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.before ? 'It is as large from the first entry on: what came before, or how the KL is computed, made it so.' : m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
+            : say`The KL is above 1 nat per token in ${m.far} of ${m.entries} entries, ${m.median < NATS ? 'first at' : 'from'} step ${m.step}${m.median < NATS ? '' : ' on'} (median ${m.median}, up to ${m.most})${m.before || m.median < NATS ? '' : ': the policy left the reference'}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}. ${m.before ? 'It is as large from the first entry on: what came before, or how the KL is computed, made it so.' : m.paid ? 'The reward paid for it.' : say`The updates are too large${m.rate === undefined ? '' : say` (learning rate up to ${m.rate})`}.`}`,
     }),
   ],
 };

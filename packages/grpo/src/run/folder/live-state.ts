@@ -70,7 +70,7 @@ export function requireRestored(run: Run): void {
   throw new UserError(
     `the run does not go on from where its checkpoint of step ${step} was saved; other than there: ${different.join(', ')}`,
     {
-      hint: 'Delete that checkpoint to go on from the one before it. If nobody changed its files, report this as a fault of grpo.',
+      hint: 'Delete that checkpoint to go on from the one before it, where there is one. If nobody changed its files, report this as a fault of grpo.',
     },
   );
 }

@@ -16,6 +16,8 @@ export async function requireProblemsTaken({ folder, progress, config }: Run): P
   if (sampled === problems) return;
   throw new UserError(
     `the checkpoint of step ${step} goes on after ${problems} problems, and by groups_sampled in metrics.jsonl ${sampled} were taken: problems would be trained on twice, or left out`,
-    { hint: 'Delete that checkpoint to go on from the one before it, and report this as a fault of grpo.' },
+    {
+      hint: 'Delete that checkpoint to go on from the one before it, where there is one, and report this as a fault of grpo.',
+    },
   );
 }
