@@ -26,8 +26,8 @@ import { UpdateAudit } from './update.js';
 import { WeightsAudit } from './weights.js';
 
 /**
- * What is compared before the weights change, in the order of a step. Without `often` it takes passes of the plain model or
- * gradings, and is left to some of the steps.
+ * The measures that compare a step before its weights change, in its order. Those with `often` run at every step; the others
+ * need passes of the plain model, or gradings.
  */
 const MEASURES: readonly { measure: Measure; often?: true }[] = [
   { measure: auditOrder, often: true },
@@ -41,7 +41,7 @@ const MEASURES: readonly { measure: Measure; often?: true }[] = [
   { measure: auditCheckpoint },
 ];
 
-/** What follows the step from there on; at every step, but for the weights as a whole. */
+/** The measures that follow a step to its end. Only a whole audit compares all weights. */
 const followersOf = (trainer: Trainer, isWhole: boolean): FollowingMeasure[] => [
   new LossInputAudit(trainer),
   new AccumulationAudit(trainer),

@@ -38,7 +38,7 @@ export function breakOf({ points, floor }: MetricCourse): Break | undefined {
   const [first, ...others] = splits;
   if (!first) return undefined;
   const widest = others.reduce((a, b) => (b.gap > a.gap ? b : a), first);
-  // Of a ramp the step that most entries show, not one that may be a little wider.
+  // A ramp has several gaps of nearly one width: the one with most entries on both sides dates it.
   const smaller = ({ before, after }: typeof widest) => Math.min(before.length, after.length);
   const { near, before, after } = splits
     .filter(({ gap }) => gap >= NEARLY * widest.gap)

@@ -156,8 +156,8 @@ export class MetricCourse {
   }
 
   /**
-   * Where one level ends and the other begins: the cut with which most values lie on the side of their level. A dip after it
-   * is no second change.
+   * Finds the cut between two levels that leaves the most values on the side of their own level. A later dip does not move
+   * it.
    */
   #turn(from: number, to: number, old: number, fresh: number): number {
     let [turn, least, sum] = [to - 1, Number.POSITIVE_INFINITY, 0];

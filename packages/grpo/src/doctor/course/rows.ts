@@ -78,7 +78,7 @@ function otherRows(course: RunCourse, rows: readonly CourseRow[]): CourseRow[] {
     .filter(isOther)
     .flatMap((metric) => {
       const own = course.metric(metric);
-      // Where no reward is known, the others are all that there is to see.
+      // A log without a known reward shows every other metric.
       return own && (course.of('reward') === undefined || changesSize(own.points))
         ? [{ metric, name: metric, ...levelsOf(own) }]
         : [];

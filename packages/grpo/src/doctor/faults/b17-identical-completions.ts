@@ -77,28 +77,33 @@ export const b17: Fault = {
         'Reward and entropy: equal right answers at low entropy mean success, equal answers at high entropy mean a broken sampler.',
       proofs: ['native'],
       needs: ['ids', 'promptOf'],
-      test({ ids, promptOf }, record) {
+      test(
+        { ids, promptOf },
+        record,
+      ): Outcome<
+        Record<'groups' | 'uniqueShare' | 'alike', number> & { entropy?: number; repeated?: number }
+      > {
         const groups = groupsOf(promptOf).filter((group) => group.length > 1);
         if (groups.length === 0) return notApplicable('a prompt with several completions');
         const keys = keysOf(ids);
         const share = mean(groups.map((group) => new Set(group.map((b) => keys[b])).size / group.length));
         const alike = groups.filter((group) => group.every((b) => keys[b] === keys[group[0]!]));
-        const entropy = largest(alike.map((group) => entropyOf(record, group[0]!)));
+        const shares = { groups: groups.length, uniqueShare: share, alike: alike.length };
+        if (share >= HALF) return pass(shares);
+        const entropyOf = entropiesOf(record);
+        const entropy = largest(alike.map((group) => entropyOf(group[0]!)));
         const isRepeated = (group: readonly number[]) => (b: number) =>
           group.some((other) => other !== b && keys[other] === keys[b]);
         const repeats = groups.flatMap((group) => group.filter(isRepeated(group)));
-        const repeated = mean(withoutNaN(repeats.map((b) => entropyOf(record, b))));
+        const repeated = mean(withoutNaN(repeats.map(entropyOf)));
         const measured = {
-          groups: groups.length,
-          uniqueShare: share,
-          alike: alike.length,
+          ...shares,
           ...(entropy > 0 && { entropy }),
           ...(repeated > 0 && { repeated }),
         };
         const evidence = alike.map(
           (group): Evidence => ({ prompt: promptOf[group[0]!]!, values: { completions: group.length } }),
         );
-        if (share >= HALF) return pass(measured);
         return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
@@ -234,10 +239,13 @@ function isAlike(values: Readonly<Record<string, number | undefined>>): boolean 
   return least === most && least >= WORDED && isFlat && !(values['completions/clipped_ratio']! > 0);
 }
 
-/** Σ entropy of a completion's tokens: what −Σ log p is on average. NaN where it is not in the first update. */
-function entropyOf(record: StepRecord, completion: number): number {
+/** Gives Σ entropy of a completion's tokens: what −Σ log p is on average. NaN where it is not in the first update. */
+function entropiesOf(record: StepRecord): (completion: number) => number {
   const [update] = record.updates ?? [];
-  const row = update ? membersOf(record, update).indexOf(completion) : -1;
-  const entropies = inputs.comparableEntropies.from(record)?.[row];
-  return entropies ? sum(withoutNaN(entropies)) : Number.NaN;
+  const members = update ? membersOf(record, update) : [];
+  const entropies = inputs.comparableEntropies.from(record);
+  return (completion) => {
+    const row = entropies?.[members.indexOf(completion)];
+    return row ? sum(withoutNaN(row)) : Number.NaN;
+  };
 }

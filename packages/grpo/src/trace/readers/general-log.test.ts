@@ -540,6 +540,11 @@ describe('lines of names and numbers', () => {
     const reading = await readText('run.csv', text);
     expect(column(reading, 'skipped')).toEqual([0, 1, 1]);
     expect(reading.series!.skips).toBeUndefined();
+    const told = await readText(
+      'run.log',
+      "{'loss': 0.1, 'reward': 0.5}\n12:00:01 | WARNING | loop:run:7 - gradient norm too large, skipping update\n",
+    );
+    expect(told.series!.skips).toMatchObject({ count: 1, line: 2 });
   });
 
   it('behind a progress bar are those of its step', async () => {

@@ -30,8 +30,8 @@ const RAISED = /^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure
 const SKIPS =
   /\bskipp(?:ing|ed)\b.{0,60}\b(?:update|optimi[sz]er|step|batch|gradient|backward)|\b(?:update|step|batch|gradient)s?\b.{0,60}\bskipp(?:ing|ed)\b/i;
 
-/** A header of a table: names between commas, tabs or bars. */
-const HEADER = /^[^\s,]+(?:,[^\s,]+){2,}$|\t.*\t|\|.*\|/;
+/** The header of a table: names between commas, or, without a number, between tabs or bars. */
+const HEADER = /^[^\s,]+(?:,[^\s,]+){2,}$|^[^\d\t]*(?:\t[^\d\t]*){2,}$|^\s*\|\D*\|\s*$/;
 
 /** More lines than a traceback has. */
 const TRACEBACK_LINES = 300;
