@@ -1,4 +1,4 @@
-// Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2,seed-7] [--steps 4] [--write]
+// Ours and TRL on the same work, in turn: npm run bench:trl -- [--times 5] [--only tiny,gpt2,seed-7] [--steps N] [--write]
 // seed-N is work that the seed draws. --sides ours leaves TRL out.
 // Each finished run is a line of a log, so that an interrupted comparison goes on; --fresh begins anew. --from FILE runs
 // nothing and only shows what a log says. --write makes docs/benchmarks.md of it.
@@ -19,7 +19,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const { values: options } = parseArgs({
   options: {
     times: { type: 'string', default: '5' },
-    steps: { type: 'string', default: '4' },
+    steps: { type: 'string' },
     threads: { type: 'string', default: '2' },
     only: { type: 'string', default: workloads.map(({ name }) => name).join(',') },
     log: { type: 'string', default: here('../runs/bench-trl.jsonl') },
@@ -36,8 +36,13 @@ const wholeNumber = (key) => {
     throw new Error(`--${key} takes a whole number from 1, found ${options[key]}`);
   return value;
 };
-const [times, steps, threads] = ['times', 'steps', 'threads'].map(wholeNumber);
-const chosen = options.only.split(',').map(workloadOf);
+const [times, threads] = ['times', 'threads'].map(wholeNumber);
+const given = options.steps === undefined ? undefined : wholeNumber('steps');
+// Steps of a second or less differ by half from one to the next.
+const chosen = options.only.split(',').map((name) => {
+  const workload = workloadOf(name);
+  return { ...workload, steps: given ?? (workload.flags.model === 'tiny' ? 9 : 4) };
+});
 
 const readLog = (file) =>
   readFileSync(file, 'utf8')
@@ -82,7 +87,6 @@ function compare(log) {
     return side;
   });
   const setting = {
-    steps,
     threads,
     machine: `${processorName()} (${cpuLevels().highest}), ${cpus().length} cores`,
     node: process.versions.node,
@@ -90,7 +94,7 @@ function compare(log) {
   };
   // Round by round, so that what is there when it is stopped is of all workloads.
   for (let round = 1; round <= times; round++) {
-    for (const { name, flags } of chosen) {
+    for (const { name, flags, steps } of chosen) {
       for (const side of sides) {
         const isSame = (row) =>
           row.workload === name &&
@@ -103,7 +107,7 @@ function compare(log) {
         const result = runs[side](flagsOf({ ...flags, steps, threads }));
         appendFileSync(
           log,
-          `${JSON.stringify({ workload: name, side, round, ...before, ...setting, result })}\n`,
+          `${JSON.stringify({ workload: name, side, round, steps, ...before, ...setting, result })}\n`,
         );
         console.error(
           `${name}, round ${round} of ${times}, ${side}: step ${result.step_s_median.toFixed(3)} s, rollout ${result.rollout_s_median.toFixed(3)} s, ${result.peak_rss_mb.toFixed(0)} MB`,
@@ -112,7 +116,8 @@ function compare(log) {
     }
   }
   // Runs with other settings are of another comparison.
-  return readLog(log).filter((row) => row.steps === steps && row.threads === threads && row.round <= times);
+  const asked = ({ workload, steps }) => chosen.some((one) => one.name === workload && one.steps === steps);
+  return readLog(log).filter((row) => asked(row) && row.threads === threads && row.round <= times);
 }
 
 const rows = options.from ? readLog(options.from) : compare(options.log);

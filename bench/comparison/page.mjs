@@ -194,7 +194,7 @@ ${tableOf(
     ],
     [
       'a run',
-      `${distinct(rows.map(({ steps }) => steps))} steps; the first warms up, ours for five seconds or more; the others’ median counts`,
+      `${distinct(rows.map(({ steps }) => steps))} steps, most where they are short; the first warms up, ours for five seconds or more; the others’ median counts`,
     ],
     ['load average before a run', `${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}`],
   ],
