@@ -15,6 +15,7 @@ const WITHOUT_SOURCE = [
   'B20.columns',
   'B20.prompt',
   'B20.special',
+  'B22.drift',
   'B22.unstable',
   'B24.provider',
   'B24.signal',

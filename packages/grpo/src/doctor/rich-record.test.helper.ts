@@ -282,6 +282,7 @@ export function richRecord({
       leftOut: [],
       trainable: 9,
       unstable: [],
+      drift: [{ reward: 'right', since: 1, graded: 3, changed: 0 }],
       headless: [],
       merged: false,
       epoch: 0.1 * step,

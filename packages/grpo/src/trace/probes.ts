@@ -74,6 +74,22 @@ export const probesSchema = z.object({
   trainable: z.number().int().optional(),
   /** Rewards that gave the same completions other values when they were called again. */
   unstable: z.array(z.string()).optional(),
+  /**
+   * Completions of the step `since`, graded again by each reward, in this step: how many earn something else, and of the
+   * one that changed most what it earned then and now.
+   */
+  drift: z
+    .array(
+      z.object({
+        reward: z.string(),
+        since: z.number().int(),
+        graded: z.number().int(),
+        changed: z.number().int(),
+        earned: real.nullable().optional(),
+        earns: real.nullable().optional(),
+      }),
+    )
+    .optional(),
   /** How often the data was gone through at the end of the step. */
   epoch: real.optional(),
   /** Rewards that are 0 for every completion: of some that have line breaks, how many earn more without them. */

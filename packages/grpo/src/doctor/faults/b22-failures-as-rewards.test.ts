@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { onRows } from '../plants.test.helper.js';
 
@@ -55,6 +56,36 @@ testStepCheck('B22.fallback', [
       rewards!.values!.fill(0, 0, 12);
     },
     verdict: 'inform',
+  },
+]);
+
+const drifting = (changed: object) => (record: StepRecord) => {
+  record.probes!.drift = [
+    { reward: 'format', since: 1, graded: 3, changed: 0 },
+    { reward: 'length', since: 1, graded: 3, changed: 2, ...changed },
+  ];
+};
+
+testStepCheck('B22.drift', [
+  {
+    name: 'a punishment that grows with the step',
+    plant: drifting({ earned: 1, earns: -0.4 }),
+    verdict: 'warn',
+    measured: { reward: 'length', changed: 2, earned: 1, earns: -0.4 },
+  },
+  {
+    name: 'a reward that gives nothing any more',
+    plant: drifting({ earned: 1, earns: null }),
+    verdict: 'warn',
+    measured: { earns: 'nothing' },
+  },
+  { name: 'one that stays', plant: drifting({ changed: 0 }), verdict: 'pass' },
+  {
+    name: 'the first step',
+    plant: (record) => {
+      record.probes!.drift = [];
+    },
+    verdict: 'not applicable',
   },
 ]);
 

@@ -42,6 +42,32 @@ export const b22: Fault = {
         say`The reward ${m.names} gives the same completions other values when it is called again: it samples, or fails at times and pays that as a value.`,
     }),
     stepCheck({
+      code: 'B22.drift',
+      title: 'A reward gives a completion of an earlier step the value that it had then',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold: 'none of a few completions of the first recorded step earns something else in a later one',
+      sources: [],
+      why: 'A reward that depends on the step, a counter or a cache moves its curve without the policy: a punishment of length that grew with trainer_state.global_step outweighed the right answer after six steps.',
+      remedy:
+        'Where it is meant, look at each part of the reward by itself. Where not, look for what the function reads besides the completion and its row: trainer_state, a global, a cache, a file.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B16', 'B25', 'B26', 'B30', 'B61'],
+      settles: 'One completion, graded at the beginning and at the end of the run.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { drift } }) {
+        const one = drift?.find(({ changed }) => changed > 0) ?? drift?.[0];
+        if (!one) return notApplicable('probes.drift');
+        const measured = { ...one, earned: one.earned ?? 'nothing', earns: one.earns ?? 'nothing' };
+        return (one.changed > 0 ? warn : pass)(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} gives ${m.changed} of ${m.graded} completions of step ${m.since} another value now (one earned ${m.earned} then, and ${m.earns} now): it depends on the step, or on what it has seen. Rewards of different steps do not compare.`,
+    }),
+    stepCheck({
       code: 'B22.failures',
       title: 'Reward functions do not fail',
       stage: 'reward',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
-import { judgeRun, recordsOf } from '../plants.test.helper.js';
+import { all, judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const STEPS = [1, 2, 3, 4, 5];
 
@@ -73,6 +73,17 @@ const answered =
     );
   };
 
+/** Gives each prompt a text of its own, as the user's message or plain. */
+const asking =
+  (text: (answer: string, prompt: number, answers: readonly (string | null)[]) => string, isPlain = false) =>
+  ({ prompts }: StepRecord) => {
+    const { answers } = prompts!;
+    prompts!.messages = answers!.map((answer, p) => {
+      const content = text(answer!, p, answers!);
+      return isPlain ? content : [{ role: 'user', content }];
+    });
+  };
+
 const heldOut = (trained: number) => (record: StepRecord) => {
   record.probes!.heldOut = { prompts: 40, trained };
 };
@@ -111,6 +122,33 @@ testStepCheck('B56.gold', [
   },
   { name: 'a part of a word', plant: answered((answer) => `It is ${answer}7.`), verdict: 'pass' },
   { name: 'one of six', plant: answered((answer) => answer, 1), verdict: 'pass' },
+  {
+    name: 'the user’s own messages, made of question and answer',
+    plant: asking((answer) => `What is it? ${answer}`),
+    verdict: 'warn',
+    measured: { told: 6, asked: true },
+  },
+  {
+    name: 'the same as plain text with tags',
+    plant: asking((answer) => `<|user|>What is it? ${answer}<|end|><|assistant|>`, true),
+    verdict: 'warn',
+    measured: { asked: true },
+  },
+  {
+    name: 'a question that ends in the answer of another row',
+    plant: asking((_, p, answers) => `What is it? ${answers[(p + 1) % answers.length]}`),
+    verdict: 'pass',
+  },
+  {
+    name: 'a choice of two',
+    plant: all(
+      asking((_, p) => `${p}: yes or no`),
+      (record) => {
+        record.prompts!.answers = record.prompts!.answers!.map(() => 'no');
+      },
+    ),
+    verdict: 'pass',
+  },
 ]);
 
 testStepCheck('B56.skipped', [

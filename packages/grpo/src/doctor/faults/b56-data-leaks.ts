@@ -2,8 +2,8 @@ import { isObject } from '../../formats/json.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
-import { goldIn } from '../measures/right-answers.js';
-import { inform, notApplicable, pass, warn } from '../outcome.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
+import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
@@ -13,6 +13,8 @@ const [SEVERAL, ONE_EPOCH] = [3, 0.9];
 
 /** Share of held-out prompts in the training data that is more than an accident. */
 const LEAKED = 0.1;
+/** Different answers in which prompts do not end by chance. */
+const VARIED = 3;
 /** Fewer different prompts tell of nothing but themselves. */
 const FEW_PROMPTS = 8;
 
@@ -63,35 +65,38 @@ export const b56: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold:
-        'reported when half of the conversations or more end with a message of the assistant that has the reference answer in it, as a word or number, and these messages differ: one for all is the beginning of the answer',
+      threshold: `reported when half of the conversations or more end with a message of the assistant that has the reference answer in it, as a word or number, and these messages differ: one for all is the beginning of the answer; or when every prompt ends in its own answer, of which ${VARIED} or more are different`,
       sources: [],
-      why: 'Seen in rows of SFT data that were taken for prompts as they are: they end with the answer.',
-      remedy: 'Take the last message of the assistant out of the prompt.',
+      why: 'Seen in rows of SFT data that were taken for prompts as they are, and in prompts made of a column that has question and answer: they end with the answer.',
+      remedy: 'Take the answer out of the prompt.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B03', 'B30', 'H01'],
       settles: 'The messages of one prompt, printed.',
       proofs: ['TRL run'],
       needs: ['messages', 'answers'],
-      test({ messages, answers }) {
-        const told = messages.flatMap((message, prompt) => {
-          const last: unknown = Array.isArray(message) ? message.at(-1) : undefined;
-          const answer = goldIn(answers[prompt] ?? '');
-          const holds =
-            isObject(last) &&
-            last.role === 'assistant' &&
-            typeof last.content === 'string' &&
-            answer !== '' &&
-            hasWord(last.content, answer);
-          return holds ? [{ prompt, text: last.content as string }] : [];
-        });
+      test({ messages, answers }): Outcome<{ prompts: number; told: number; asked?: boolean }> {
         if (answers.every((answer) => !answer)) return notApplicable('reference answers');
+        const ends = messages.map((message, prompt) => ({
+          ...endOf(message),
+          prompt,
+          answer: goldIn(answers[prompt] ?? ''),
+        }));
+        const told = ends.filter(
+          ({ role, text, answer }) => role === 'assistant' && answer !== '' && hasWord(text, answer),
+        );
         const measured = { prompts: messages.length, told: told.length };
         const isBeginning = told.length > 1 && new Set(told.map(({ text }) => text)).size === 1;
-        return 2 * told.length >= messages.length && !isBeginning ? warn(measured, told) : pass(measured);
+        const evidenceOf = (some: typeof ends) => some.map(({ prompt, text }) => ({ prompt, text }));
+        if (2 * told.length >= messages.length && !isBeginning) return warn(measured, evidenceOf(told));
+        const isVaried = new Set(ends.map(({ answer }) => answer)).size >= VARIED;
+        return isVaried && ends.every(({ text, answer }) => endsIn(text, answer))
+          ? warn({ ...measured, told: ends.length, asked: true }, evidenceOf(ends))
+          : pass(measured);
       },
       says: (m) =>
-        say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
+        m.asked
+          ? say`All ${m.prompts} prompts end in their own reference answer: unless it is to be repeated, the model is asked with the answer before its eyes.`
+          : say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
     }),
     stepCheck({
       code: 'B56.held-out',
@@ -243,6 +248,13 @@ export const b56: Fault = {
 };
 
 /** Whether a text has the answer with no letter or digit beside it. */
+/** The last message of a conversation, or the text of a plain prompt. */
+function endOf(prompt: unknown): { role?: unknown; text: string } {
+  const last: unknown = Array.isArray(prompt) ? prompt.at(-1) : { content: prompt };
+  if (!isObject(last)) return { text: '' };
+  return { role: last.role, text: typeof last.content === 'string' ? last.content : '' };
+}
+
 const hasWord = (text: string, answer: string): boolean =>
   text.split(answer).some((before, i, parts) => {
     const after = parts[i + 1];
