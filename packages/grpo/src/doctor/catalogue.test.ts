@@ -49,6 +49,7 @@ const WITHOUT_SOURCE = [
   'B54.adapters',
   'B54.clipped',
   'B54.conflict',
+  'B54.moments',
   'B54.rate',
   'B54.ratio',
   'B54.size',

@@ -143,6 +143,7 @@ export function richRecord({
       gradNorm: 0.7,
       zeroGradients: 0,
       descent: 0.4,
+      resumed: { made: 8, counted: 8 },
       changedShare: 0.99,
     };
   };

@@ -185,6 +185,8 @@ const updateSchema = z.object({
   changedWeightShare: real.optional(),
   /** Cosine between the update and the negative gradient. */
   descent: real.optional(),
+  /** At the first update after a checkpoint: updates that were made before, and how many of them the optimizer had counted. */
+  resumed: z.object({ made: count, counted: count }).optional(),
   /** Checksums of the weights that it left, by rank, where several processes train. */
   weightChecksums: listed(count).optional(),
 });

@@ -229,3 +229,17 @@ testStepCheck('B54.uphill', [
     verdict: 'not applicable',
   },
 ]);
+
+testStepCheck('B54.moments', [
+  {
+    name: 'a checkpoint of the weights alone',
+    plant: facts({ resumed: { made: 8, counted: 0 } }),
+    verdict: 'fail',
+    measured: { made: 8 },
+  },
+  {
+    name: 'updates that were skipped by an overflow',
+    plant: facts({ resumed: { made: 8, counted: 6 } }),
+    verdict: 'pass',
+  },
+]);

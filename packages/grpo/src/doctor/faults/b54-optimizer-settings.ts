@@ -134,6 +134,30 @@ export const b54: Fault = {
       says: (m) =>
         say`The first update goes up the gradient: its cosine with the negative gradient is ${m.descent}. It raises the loss, so that what should be learnt is unlearnt.`,
     }),
+    stepCheck({
+      code: 'B54.moments',
+      title: 'After a checkpoint the optimizer goes on with its moments',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 7,
+      rank: 1,
+      threshold:
+        'an optimizer that counts its updates has counted some before the first update after a checkpoint',
+      sources: [],
+      why: 'Seen in a run that went on from a checkpoint of the weights alone (save_only_model): the moments and the schedule began anew in the middle of the run.',
+      remedy:
+        'Save the optimizer and the schedule with the weights (save_only_model=False in TRL), and go on from such a checkpoint.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B54', 'H07'],
+      proofs: ['TRL run'],
+      needs: ['firstUpdate'],
+      test({ firstUpdate: { resumed } }) {
+        if (!resumed) return notApplicable('updates.resumed');
+        return resumed.counted === 0 ? fail(resumed) : pass(resumed);
+      },
+      says: (m) =>
+        say`Training went on after ${m.made} updates with an optimizer that knew of none: its moments were not in the checkpoint, and the rate may begin anew with it.`,
+    }),
     logCheck({
       code: 'B54.conflict',
       title: 'Gradients of two kinds of problems do not oppose each other',
