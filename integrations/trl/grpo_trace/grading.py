@@ -10,16 +10,27 @@ import random
 import re
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
 # Completions that are graded again.
 GRADED_AGAIN = 6
+# Those of the first rollout that are graded again in later ones, too.
+KEPT = 3
 # Columns of a call that say what is graded; the others are of the data.
 GRADED = ("prompts", "completions", "completion_ids")
 # Parameters that TRL fills itself, not every version all of them.
 OF_TRL = ("trainer_state", "log_extra", "log_metric", "environments")
+
+
+@dataclass
+class _Graded:
+    """What a reward function grades: a completion with its row of the data."""
+
+    data: dict
+    completion: object
+    ids: list
 
 
 @dataclass
@@ -29,6 +40,9 @@ class _Heard:
     function: object
     calls: list = field(default_factory=list)
     is_listening: bool = False
+    # Completions of an earlier step, with what they earned alone then.
+    kept: list[tuple[_Graded, float]] = field(default_factory=list)
+    kept_at: int = 0
 
     def hear(self, call: dict) -> None:
         if self.is_listening:
@@ -143,6 +157,16 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             joined = None
         if joined:
             rollout.probes.setdefault("lineBreaks", []).append({"reward": name, **joined})
+        try:
+            drift = regrade.drift()
+        except Exception as error:  # noqa: BLE001: the same, on a completion of an earlier step
+            missing.append(f"{name}: values of an earlier step: it raised {type(error).__name__}: {error}")
+            drift = None
+        if drift:
+            rollout.probes.setdefault("drift", []).append({"reward": name, **drift})
+        if not one.kept and all(_agrees(used[row, k], value) for row, value in zip(chosen, own, strict=True)):
+            one.kept = [(regrade.graded(row), value) for row, value in zip(chosen, own, strict=True)][:KEPT]
+            one.kept_at = rollout.step
         pairs[name] = [
             {
                 "found": float(used[row, k]),
@@ -167,20 +191,20 @@ class _Regrade:
         self.columns = [key for key in first if key in rows[0] and key not in GRADED]
         self.others = {key: value for key, value in first.items() if key not in GRADED and key not in rows[0]}
         self.others |= {key: _nothing for key in ("log_extra", "log_metric") if key in first}
-        self.graded = [key for key in GRADED if key in first]
+        self.told = [key for key in GRADED if key in first]
 
     def plain(self, chosen: list[int], used) -> list[float] | None:
         """Rewards of these rows, each graded alone; or, where a reward depends on its batch, in the batch in another
         order. None for a reward that changes from call to call."""
-        alone = [self.grade([row])[0] for row in chosen]
+        alone = [self.grade_rows([row])[0] for row in chosen]
         if all(_agrees(used[row], value) for row, value in zip(chosen, alone, strict=True)):
             return alone
         whole = list(range(len(used)))
-        first, again = self.grade(whole), self.grade(whole)
+        first, again = self.grade_rows(whole), self.grade_rows(whole)
         if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
             return None
         # Backwards groups stay together.
-        backwards = self.grade(whole[::-1])[::-1]
+        backwards = self.grade_rows(whole[::-1])[::-1]
         return [backwards[row] for row in chosen]
 
     def joined(self, rows, used) -> dict | None:
@@ -189,18 +213,46 @@ class _Regrade:
         if any(value != 0 for value in used):
             return None
         broken = [row for row in rows if "\n" in text_of(self.rollout.sampled[row]).strip()][:GRADED_AGAIN]
-        earned = [self.grade([row], _without_breaks)[0] for row in broken]
+        joined = [replace(one, completion=_without_breaks(one.completion)) for one in map(self.graded, broken)]
+        earned = [self.grade([one])[0] for one in joined]
         return {"graded": len(broken), "earned": sum(value > 0 for value in earned)} if broken else None
 
-    def grade(self, rows: list[int], change=lambda completion: completion) -> list[float]:
-        data = [self.rollout.data[row] for row in rows]
-        told = {
-            "prompts": [own["prompt"] for own in data],
-            "completions": [change(self.rollout.sampled[row]) for row in rows],
-            "completion_ids": [self.rollout.ids[row] for row in rows],
+    def drift(self) -> dict | None:
+        """Of completions of an earlier step, how many earn something else now, and the one that changed most. None where
+        none were kept, or where the values change from call to call."""
+        if not self.one.kept:
+            return None
+        kept, then = zip(*self.one.kept, strict=True)
+
+        def now():
+            return [self.grade([one])[0] for one in kept]
+
+        values = now()
+        changed = [i for i, (a, b) in enumerate(zip(then, values, strict=True)) if not _agrees(a, b)]
+        if changed and not all(_agrees(a, b) for a, b in zip(values, now(), strict=True)):
+            return None
+        told = {"since": self.one.kept_at, "graded": len(kept), "changed": len(changed)}
+        if changed:
+            # A value that is there no more, or was not, differs most.
+            most = max(changed, key=lambda i: math.inf if math.isnan(then[i] - values[i]) else abs(then[i] - values[i]))
+            told |= {"earned": _or_none(then[most]), "earns": _or_none(values[most])}
+        return told
+
+    def graded(self, row: int) -> _Graded:
+        rollout = self.rollout
+        return _Graded(rollout.data[row], rollout.sampled[row], rollout.ids[row])
+
+    def grade_rows(self, rows: list[int]) -> list[float]:
+        return self.grade([self.graded(row) for row in rows])
+
+    def grade(self, graded: list[_Graded]) -> list[float]:
+        given = {
+            "prompts": [one.data["prompt"] for one in graded],
+            "completions": [one.completion for one in graded],
+            "completion_ids": [one.ids for one in graded],
         }
-        columns = {key: [own[key] for own in data] for key in self.columns}
-        output = self.one.function(**{key: told[key] for key in self.graded}, **columns, **self.others)
+        columns = {key: [one.data[key] for one in graded] for key in self.columns}
+        output = self.one.function(**{key: given[key] for key in self.told}, **columns, **self.others)
         if inspect.isawaitable(output):
             output = asyncio.run_coroutine_threadsafe(output, self.trainer.async_loop).result()
         return [float("nan") if value is None else float(value) for value in output]
@@ -254,6 +306,10 @@ def _agrees(a: float, b: float) -> bool:
 def _distance(a: float, b: float) -> float:
     """Both without a reward are the same."""
     return 0.0 if a == b or (a != a and b != b) else abs(a - b)
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _key(completion) -> str:

@@ -158,6 +158,7 @@ class Recorder:
 
     def begin(self) -> None:
         self.began = effective_settings(self.trainer)
+        self.updates.began = self.trainer.state.global_step
         if self.audit_every == 0:
             return
         self.reference = reference_sum(self.trainer)

@@ -18,6 +18,8 @@ class UpdateListener:
         self.grad_norm = None
         self.weights = None
         self.gradients = []
+        # Updates that were made before this training began: some where it goes on from a checkpoint.
+        self.began = 0
 
     def on_clip_grad_norm(self, original, *args, **kwargs):
         rollout = self.recorder.rollout
@@ -61,7 +63,7 @@ class UpdateListener:
             update, rollout.update = rollout.update, Update()
             was_skipped = getattr(self.trainer.accelerator, "optimizer_step_was_skipped", False)
             if not was_skipped:
-                update.facts |= self._changed_shares() | self._descent()
+                update.facts |= self._changed_shares() | self._descent() | self._resumed()
             if rollout.update_audit is not None:
                 with self.recorder.timed("audit"):
                     rollout.update_audit.updated(was_skipped)
@@ -89,6 +91,13 @@ class UpdateListener:
             of_gradient += float((slope * slope).sum())
         size = (of_update * of_gradient) ** 0.5
         return {"descent": -product / size} if 0 < size < float("inf") else {}
+
+    def _resumed(self) -> dict:
+        """At the first update after a checkpoint: how many were made before, and how many the optimizer had counted."""
+        if self.began == 0 or self.trainer.state.global_step != self.began:
+            return {}
+        counted = [int(state["step"]) for state in self.trainer.optimizer.state.values() if "step" in state]
+        return {"resumed": {"made": self.began, "counted": max(counted) - 1}} if counted else {}
 
     def _changed_shares(self) -> dict:
         """Shares of the weights that the update changed, estimated from the samples."""

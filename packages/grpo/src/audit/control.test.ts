@@ -50,7 +50,7 @@ describe('the weights of KL and entropy bonus', () => {
     expect(compared.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('are told when the bonus moves the wrong way, or is on above the target', async () => {
+  it('are told when the bonus moves the wrong way, follows the first entropy, or is on above the target', async () => {
     const wrong = changed((control) => {
       const real = control.afterUpdate.bind(control);
       control.afterUpdate = (metrics) => {
@@ -60,6 +60,15 @@ describe('the weights of KL and entropy bonus', () => {
       };
     });
     expect(await planted(ENTROPY, wrong)).toEqual(['weight of the entropy bonus after the step before']);
+    const first = changed((control) => {
+      const real = control.afterUpdate.bind(control);
+      control.afterUpdate = (metrics) => {
+        const { last } = control.state.entropy;
+        real(metrics);
+        control.state.entropy.last = last ?? control.state.entropy.last;
+      };
+    });
+    expect(await planted(ENTROPY, first)).toEqual(['entropy that the bonus follows']);
     const always = changed((control) =>
       Object.defineProperty(control, 'entropyCoefficient', { get: () => control.state.entropy.coefficient }),
     );

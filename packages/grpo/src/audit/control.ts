@@ -11,6 +11,8 @@ const expected = new WeakMap<Trainer['control'], ControlState>();
 
 /** Relative: the same few operations in another order. */
 const ROUNDING = 1e-9;
+/** The same of a sum over the tokens of an update, in float32. */
+const SUMMING = 1e-5;
 
 /** Sums of a metric and of what it is the mean over, by its name. */
 type Sums = Map<string, { sum: number; of: number }>;
@@ -142,11 +144,23 @@ export class ControlAudit implements FollowingMeasure {
     this.#add('loss', 'weight of the entropy bonus after the step before', [
       { found: entropy.coefficient, plain: plain.entropy.coefficient },
     ]);
+    const known = (last: number | null) => last ?? 'none yet';
+    this.#add(
+      'loss',
+      'entropy that the bonus follows',
+      [{ found: known(entropy.last), plain: known(plain.entropy.last) }],
+      SUMMING,
+    );
     this.#add('run', 'updates of the run so far', [{ found: updates, plain: plain.updates }]);
   }
 
-  #add(handOver: Comparison['handOver'], quantity: string, pairs: readonly Omit<Pair, 'bound'>[]): void {
-    const bounded = pairs.map((pair) => ({ ...pair, bound: ROUNDING * Math.abs(Number(pair.plain)) }));
+  #add(
+    handOver: Comparison['handOver'],
+    quantity: string,
+    pairs: readonly Omit<Pair, 'bound'>[],
+    rounding = ROUNDING,
+  ): void {
+    const bounded = pairs.map((pair) => ({ ...pair, bound: rounding * Math.abs(Number(pair.plain) || 0) }));
     this.#comparisons.push(...worstOf(handOver, quantity, bounded));
   }
 }

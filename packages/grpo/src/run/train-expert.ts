@@ -80,7 +80,7 @@ export async function trainExpert(run: Run, stages: Partial<Stages> = {}): Promi
       ...(parts[0] ?? { examples: [], seed: 0 }),
       measured: [
         ...(await auditRollout({ trainer, batch, step: iteration, tell })),
-        compareKept(batch, { kept, examples }, task, expert),
+        compareKept(batch, { kept, examples, learnt: parts.flatMap((part) => part.examples) }, task, expert),
       ],
     });
     const {

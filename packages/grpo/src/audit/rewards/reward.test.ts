@@ -1,10 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { disposePolicies } from '../../lab/lab-policy.js';
 import { type LabRun, labRun } from '../../lab/lab-run.js';
 import { type LettersOptions, type LettersRow, lettersTask } from '../../lab/letters-task.js';
 import type { RewardTable } from '../../rewards/index.js';
+import { Batch } from '../../step/batch.js';
 import { stages as standard } from '../../step/stages.js';
-import { disagreements } from '../audit.test.helper.js';
+import { comparisonsOf, disagreements } from '../audit.test.helper.js';
 
 afterAll(disposePolicies);
 
@@ -199,6 +200,20 @@ it.each<[string, { isStateless?: true }, string[]]>([
 it('for length agrees as declared', async () => {
   const settings = ['groups.overlongBuffer=6'];
   expect(await disagreements('reward', { settings })).toEqual([]);
+});
+
+it('is told when the penalty of the KL is added', async () => {
+  const settings = ['kl.beta=0.1', 'kl.place=reward', 'objective.oldLogprobs=recompute'];
+  const quantity = 'weight of the reward kl_penalty';
+  const compared = (await comparisonsOf({ settings })).filter((one) => one.quantity === quantity);
+  expect(compared).toContainEqual(expect.objectContaining({ found: -1, plain: -1 }));
+  const { get } = Object.getOwnPropertyDescriptor(Batch.prototype, 'compared')!;
+  const wrong = vi.spyOn(Batch.prototype, 'compared', 'get').mockImplementation(function (this: Batch) {
+    const columns = get!.call(this) as Batch['compared'];
+    return { ...columns, weights: columns.weights.map(Math.abs) };
+  });
+  onTestFinished(() => wrong.mockRestore());
+  expect(await disagreements('reward', { settings })).toContain(quantity);
 });
 
 it('that fails is not asked again', async () => {

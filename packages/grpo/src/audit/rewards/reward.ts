@@ -59,15 +59,27 @@ async function gradedByStage({ trainer, batch }: Pick<AuditContext, 'trainer' | 
   return columns[0];
 }
 
-/** The weights of the total are those of the settings, or of the task. */
+/** The weights of what is compared are those of the settings, or of the task; punishments have their own. */
 function compareWeights({ trainer, batch }: AuditContext): Comparison[] {
   const { task, config } = trainer;
-  const { names, weights } = batch.rewardTable;
-  return task.rewards.flatMap(({ name, weight }) => {
-    const declared = config.rewards.find((entry) => rewardName(entry) === name)?.weight ?? weight;
-    const found = weights[names.indexOf(name)] ?? Number.NaN;
-    return worstOf('reward', `weight of the reward ${name}`, [{ found, plain: declared, bound: 0 }]);
-  });
+  const { names, weights } = batch.compared;
+  const declared = task.rewards.map(({ name, weight }) => ({
+    name,
+    plain: config.rewards.find((entry) => rewardName(entry) === name)?.weight ?? weight,
+  }));
+  const added = [
+    ...(config.groups.overlongBuffer > 0 ? [{ name: 'overlong', plain: 1 }] : []),
+    ...(config.kl.place === 'reward' ? [{ name: 'kl_penalty', plain: -1 }] : []),
+  ];
+  return [
+    ...declared.map((one) => ({ ...one, place: names.indexOf(one.name) })),
+    // A reward of the task may have the same name: that of a punishment stands behind it.
+    ...added.map((one) => ({ ...one, place: names.lastIndexOf(one.name) })),
+  ].flatMap(({ name, plain, place }) =>
+    worstOf('reward', `weight of the reward ${name}`, [
+      { found: weights[place] ?? Number.NaN, plain, bound: 0 },
+    ]),
+  );
 }
 
 /** DAPO's soft punishment of long completions (Yu et al., 2025, eq. 13). */

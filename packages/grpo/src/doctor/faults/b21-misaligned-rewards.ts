@@ -53,7 +53,7 @@ export const b21: Fault = {
       why: 'One value was broadcast to all completions.',
       remedy: 'Check how many values a reward returns, and in which order it gets the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B30', 'B31', 'B33'],
+      induces: ['B30', 'B31', 'B33', 'H16'],
       proofs: [],
       needs: ['rewardWeights', 'rewardValues', 'totals'],
       test({ rewardWeights, rewardValues, totals }) {

@@ -115,4 +115,13 @@ describe('the audit of an SFT step', () => {
     ]);
     expect(left).toBe(0);
   });
+
+  it('says that what it computes drops nothing', async () => {
+    const { measured, apart } = await audited('qwen3', ['lora.rank=2', 'lora.dropout=0.1']);
+    expect(measured.at(-1)).toMatchObject({
+      handOver: 'gradient',
+      missing: expect.stringContaining('lora.dropout'),
+    });
+    expect(apart).toEqual([]);
+  });
 });

@@ -56,7 +56,8 @@ async function learnAgain(context: LessonContext): Promise<Measured[]> {
   const learning = { microBatchTokens, width, seed, recompute: config.train.recompute, watch };
   try {
     const { loss } = await learnExamples(model, optimizer, examples, learning);
-    return tidy(() => compare(context, sequencesOf(model, examples, { width, seed }), loss));
+    const compared = tidy(() => compare(context, sequencesOf(model, examples, { width, seed }), loss));
+    return config.lora.dropout > 0 ? [...compared, DROPPED] : compared;
   } finally {
     optimizer.zeroGrad();
   }
@@ -64,6 +65,12 @@ async function learnAgain(context: LessonContext): Promise<Measured[]> {
 
 /** What cannot be compared where the plain path cannot run. */
 const LACKING = ['loss', 'gradient'] as const;
+
+/** What is learnt again with all inputs of the adapters says nothing of what the updates drop. */
+const DROPPED: Measured = {
+  handOver: 'gradient',
+  missing: 'a plain form of lora.dropout: what is computed again drops nothing',
+};
 
 function compare(
   { model, optimizer, config, watch }: LessonContext,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
+import type { Example } from '../examples.js';
 import { batch, task } from '../graded-batch.test.helper.js';
 import { keepGood } from '../keep.js';
 import { compareKept } from './compare-kept.js';
@@ -11,10 +12,12 @@ function apart(
   change: (kept: number[]) => number[] = (kept) => kept,
   made = exampleOf,
   asked: Parameters<typeof compareKept>[2] = task,
+  learn = (examples: readonly Example[]) => examples,
 ) {
   const { config } = resolveConfig({ command: 'expert', settings: ['task.name=arithmetic', ...settings] });
   const kept = change(keepGood(batch, task, config.expert));
-  const measured = compareKept(batch, { kept, examples: kept.map(made) }, asked, config.expert);
+  const examples = kept.map(made);
+  const measured = compareKept(batch, { kept, examples, learnt: learn(examples) }, asked, config.expert);
   return 'comparisons' in measured
     ? measured.comparisons.filter(({ deviation }) => deviation > 0).map(({ quantity }) => quantity)
     : measured.missing;
@@ -36,6 +39,16 @@ describe('what a round of expert iteration imitates', () => {
     expect(apart([], (kept) => [0, ...kept])).toEqual(quantities);
     expect(apart([], (kept) => kept.slice(1))).toEqual(quantities);
     expect(apart([], (kept) => [...kept, 4])).toEqual([quantities[0]]);
+  });
+
+  it('is told when the last smaller batch of it is not learnt, or an epoch is left out', () => {
+    const quantity = ['times that a kept completion is learnt'];
+    const few = (examples: readonly Example[]) => examples.slice(0, 1);
+    expect(apart([], undefined, undefined, undefined, few)).toEqual(quantity);
+    expect(apart([], undefined, undefined, undefined, () => [])).toEqual(quantity);
+    expect(apart(['expert.epochs=2'])).toEqual(quantity);
+    const twice = (examples: readonly Example[]) => [...examples, ...examples].reverse();
+    expect(apart(['expert.epochs=2'], undefined, undefined, undefined, twice)).toEqual([]);
   });
 
   it('is told when it answers another prompt', () => {

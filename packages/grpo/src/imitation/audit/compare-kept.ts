@@ -7,10 +7,22 @@ import type { Batch } from '../../step/batch.js';
 import type { Task } from '../../tasks/task.js';
 import type { Example } from '../examples.js';
 
-/** Holds the kept completions to the declared rule, and the examples made of them to their prompts and tokens. */
+/** What a round keeps of its completions, and makes of them. */
+export interface Kept {
+  kept: readonly number[];
+  /** One of each kept completion. */
+  examples: readonly Example[];
+  /** Those of all updates, in turn. */
+  learnt: readonly Example[];
+}
+
+/**
+ * Holds the kept completions to the declared rule, the examples made of them to their prompts and tokens, and the updates
+ * to all of these examples.
+ */
 export function compareKept(
   batch: Batch,
-  { kept, examples }: { kept: readonly number[]; examples: readonly Example[] },
+  { kept, examples, learnt }: Kept,
   task: Pick<Task, 'isCorrect'>,
   settings: Config['expert'],
 ): Measured {
@@ -41,6 +53,16 @@ export function compareKept(
         'loss',
         'list of ids of an example',
         made.map((ids, i) => textPair(examples[i] ? spelled(examples[i]) : '', ids)),
+      ),
+      ...worstOf(
+        'loss',
+        'times that a kept completion is learnt',
+        examples.map((example, i) => ({
+          found: learnt.filter((one) => one === example).length,
+          plain: settings.epochs,
+          bound: 0,
+          completion: kept[i],
+        })),
       ),
     ],
   };
