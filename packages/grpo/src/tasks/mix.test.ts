@@ -30,6 +30,15 @@ describe('a mixture of tasks', () => {
     expect(isCorrect!('fair', train[2]!.row)).toBe(false);
   });
 
+  it('trains on nothing that another of its tasks holds out', () => {
+    const shared = task('true', 4, { eval: [{ prompt: 'fair 1', row: { i: 1 } }] });
+    const prompts = mix(task('fair', 2), shared).train.map(({ prompt }) => prompt);
+    expect(prompts).toEqual(['fair 0', 'true 0', 'true 1', 'true 2', 'true 3']);
+    expect(() => mix(task('fair', 1), { ...shared, eval: [{ prompt: 'fair 0', row: {} }] })).toThrow(
+      'all 1 rows of fair ask what a held-out problem of the mixture asks',
+    );
+  });
+
   it('has each reward judge its own completions only', async () => {
     const { columns, names } = await scoreCompletions(rewards, batch, { onError: 'stop' });
     const no = Number.NaN;

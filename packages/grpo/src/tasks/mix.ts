@@ -3,6 +3,7 @@ import { UserError } from '../errors/user-error.js';
 import { isObject } from '../formats/json.js';
 import { isPartialFailure, isPerCompletion, markPerCompletion, PartialFailure } from '../rewards/each.js';
 import type { Reward, RewardBatch, RewardFunction, RewardValue } from '../rewards/reward.js';
+import { sharedWith } from './hold-out.js';
 import type { Problem, Task } from './task.js';
 
 /** A row of a mixture: the row of its task, and the name of the task. */
@@ -10,10 +11,11 @@ export type MixedRow = Record<string, unknown> & { task: string };
 
 /**
  * Makes one task of several. Each row gets the name of its task as `task`, each reward judges the completions of its own
- * task and has no opinion on the others. Held-out problems take turns.
+ * task and has no opinion on the others. Held-out problems take turns; none of them is trained on, whatever task it is of.
  *
  * @param parts - with the share of each in a batch; the shares count relative to each other
- * @throws UserError when two tasks have one name, a row has a `task` of its own, or completions end differently
+ * @throws UserError when two tasks have one name, a row has a `task` of its own, completions end differently, or a task has
+ * nothing to train on that no other holds out
  */
 export function mixedTask(parts: readonly { task: Task; share: number }[]): Task<MixedRow> {
   const tasks = new Map(parts.map(({ task }) => [task.name, task]));
@@ -35,9 +37,10 @@ export function mixedTask(parts: readonly { task: Task; share: number }[]): Task
   const names = all.flatMap(({ rewards }) => rewards.map(({ name }) => name));
   const areUnique = new Set(names).size === names.length;
   const isCorrect = (completion: string, row: MixedRow) => tasks.get(row.task)!.isCorrect!(completion, row);
+  const held = all.flatMap((task) => task.eval);
   return {
     name: 'mix',
-    train: all.flatMap((task) => task.train.map((problem) => marked(problem, task.name))),
+    train: all.flatMap((task) => trainedOf(task, held).map((problem) => marked(problem, task.name))),
     eval: inTurn(all.map((task) => task.eval.map((problem) => marked(problem, task.name)))),
     rewards: all.flatMap((task) =>
       task.rewards.map((reward) =>
@@ -49,6 +52,20 @@ export function mixedTask(parts: readonly { task: Task; share: number }[]): Task
     stop: first!.stop,
     shares: Object.fromEntries(parts.map(({ task, share }) => [task.name, share])),
   };
+}
+
+/** The problems of a task that no task of the mixture holds out. */
+function trainedOf({ name, train }: Task, held: readonly Problem[]): Problem[] {
+  const shared = new Set(sharedWith(held, train, ({ prompt }) => JSON.stringify(prompt)));
+  if (shared.size === train.length && train.length > 0) {
+    throw new UserError(
+      `all ${train.length} rows of ${name} ask what a held-out problem of the mixture asks`,
+      {
+        hint: 'Leave them out of the data, or hold fewer problems out.',
+      },
+    );
+  }
+  return train.filter((problem) => !shared.has(problem));
 }
 
 function marked({ row, ...problem }: Problem, task: string): Problem<MixedRow> {

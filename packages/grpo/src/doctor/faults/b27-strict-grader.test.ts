@@ -158,6 +158,15 @@ describe('B27.never', () => {
     expect(penalty(-0.01)).toMatchObject({ severity: 'warn' });
   });
 
+  it('leaves out right answers that the reward has no opinion of', () => {
+    const found = judged(
+      'exact',
+      (answer) => answer,
+      (b) => (b % 3 === 0 ? Number.NaN : 0),
+    );
+    expect(found).toMatchObject({ verdict: 'pass' });
+  });
+
   it('passes a reward that pays anything, and one that pays all', () => {
     expect(
       judged(

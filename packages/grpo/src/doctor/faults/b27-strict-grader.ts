@@ -103,11 +103,14 @@ export const b27: Fault = {
         const golds = texts.map((_, b) => goldIn(answers[promptOf[b]!] ?? ''));
         if (golds.every((gold) => gold === '')) return 'reference answers';
         const same = golds.flatMap((gold, b) => (gold !== '' && texts[b]!.trim() === gold ? [b] : []));
-        const ending = golds.filter((gold, b) => gold !== '' && endsIn(texts[b]!, gold)).length;
+        const ending = golds.flatMap((gold, b) => (gold !== '' && endsIn(texts[b]!, gold) ? [b] : []));
         return rewardNames.map((reward, k) => {
           const values = rewardValues.subarray(k * texts.length, (k + 1) * texts.length);
+          // A reward may have no opinion of problems of another kind.
+          const [whole, ended] = [same, ending].map((some) => some.filter((b) => !Number.isNaN(values[b]!)));
           const range = [smallest(values), largest(values)];
-          return { reward, range, same: same.length, ending, text: texts[same[0] ?? -1] ?? '' };
+          const text = texts[whole![0] ?? -1] ?? '';
+          return { reward, range, same: whole!.length, ending: ended!.length, text };
         });
       },
       test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {

@@ -105,6 +105,14 @@ const rowsWith = (change: (rows: StepRecord) => void) => (record: StepRecord) =>
 };
 
 testStepCheck('B59.rows', [
+  {
+    name: 'the record of an evaluation, beside the rows of its step',
+    plant(record) {
+      rowsWith(() => {})(record);
+      delete record.completions;
+    },
+    verdict: 'not applicable',
+  },
   { name: 'the same', plant: rowsWith(() => {}), verdict: 'pass' },
   {
     name: 'rows without what the record has',

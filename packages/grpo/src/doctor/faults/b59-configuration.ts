@@ -1,7 +1,7 @@
 import { sum, withoutNaN } from '../../maths/moments.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { differencesOf } from '../measures/row-differences.js';
+import { differencesOf, type RowDifference } from '../measures/row-differences.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, quote, say } from '../sentence.js';
 
@@ -181,9 +181,18 @@ export const b59: Fault = {
       induces: ['B21', 'B31', 'B32', 'B33', 'B34', 'B10', 'B56'],
       proofs: ['native'],
       needs: ['rows'],
-      test({ rows }, record) {
+      test({ rows }, record): Outcome<Record<keyof RowDifference, string | number> & { others: number }> {
+        // The record of an evaluation has none.
+        if (!record.completions?.prompt) return notApplicable('completions of a step');
         const [first, ...others] = differencesOf(record, rows);
-        const measured = { quantity: '', row: '', record: '', ...first, others: others.length };
+        const measured = {
+          quantity: '',
+          completion: 0,
+          row: '',
+          record: '',
+          ...first,
+          others: others.length,
+        };
         return first
           ? fail(
               measured,

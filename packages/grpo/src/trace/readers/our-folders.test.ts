@@ -158,6 +158,15 @@ describe('a run folder of ours', () => {
     expect([...records!][0]!.rewards!.rules).toEqual([['equal', null]]);
   });
 
+  it('of expert iteration compares no completions', async () => {
+    const expert = { ...JSON.parse(config), command: 'expert' };
+    const folder = folderOf({ 'config.json': JSON.stringify(expert), 'metrics.jsonl': lines([metrics(1)]) });
+    expect((await readRun(folder)).declared).toMatchObject({
+      advantage: { baseline: 'none' },
+      dtype: 'float32',
+    });
+  });
+
   it('of SFT has no GRPO signals', async () => {
     const folder = folderOf({
       'config.json': config,
@@ -167,6 +176,8 @@ describe('a run folder of ours', () => {
     expect(reading.isGrpo).toBe(false);
     expect(reading.declared).toBeUndefined();
     expect(reading.notes.join(' ')).toContain('No GRPO signals here');
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...JSON.parse(config), command: 'sft' }));
+    expect((await readRun(folder)).notes).toEqual([expect.stringContaining('learned from demonstrations')]);
   });
 
   it('is read without settings that cannot be', async () => {

@@ -30,6 +30,9 @@ const COMPLETIONS = 'completions.jsonl';
 const EVALUATED = 'eval-completions.jsonl';
 const STEPS = 'steps';
 
+const OF_SFT =
+  'This run learned from demonstrations (grpo sft), which the checks of GRPO do not judge. It holds some of its steps to a second computation while it trains, and keeps a record of each that is wrong: there is none here.';
+
 /** Whether a folder is that of a run of ours; its metrics may have been cleared away. */
 export const isRunFolder = ({ isFolder, names }: Place): boolean =>
   isFolder && names.includes('config.json') && (names.includes(METRICS) || names.includes(TIMINGS));
@@ -57,7 +60,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     notes.push(
       `${METRICS} has no row yet: the run has not ended its first step. Where it has stopped, it printed why; started again, it does so again.`,
     );
-  notes.push(...(log?.notes ?? []));
+  notes.push(...(!isGrpo && record?.command === 'sft' ? [OF_SFT] : (log?.notes ?? [])));
   return {
     kind: crash.length > 0 ? `${RUN_FOLDER} that an error ended` : RUN_FOLDER,
     files: filesOf(path),
@@ -81,7 +84,10 @@ function recordOf(path: string, notes: string[]): ConfigRecord | undefined {
   }
 }
 
-function declaredIn({ values, ownStages = [] }: ConfigRecord, notes: string[]): Declared | undefined {
+function declaredIn(
+  { command, values, ownStages = [] }: ConfigRecord,
+  notes: string[],
+): Declared | undefined {
   const nested: Record<string, unknown> = {};
   for (const [path, { value, source }] of Object.entries(values)) {
     const keys = path.split('.');
@@ -98,7 +104,12 @@ function declaredIn({ values, ownStages = [] }: ConfigRecord, notes: string[]): 
   const parsed = configSchema.safeParse(nested);
   if (parsed.success) {
     const declared = declaredOf(parsed.data as Config);
-    return { ...declared, ownStages: [...new Set([...(declared.ownStages ?? []), ...ownStages])] };
+    return {
+      ...declared,
+      // Expert iteration compares no completions: those of a group of equal rewards are learnt as others are.
+      ...(command === 'expert' && { advantage: { baseline: 'none' } }),
+      ownStages: [...new Set([...(declared.ownStages ?? []), ...ownStages])],
+    };
   }
   notes.push('The settings are those of another version of grpo and are not used.');
   return undefined;
