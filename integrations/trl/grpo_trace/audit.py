@@ -39,6 +39,7 @@ class Audit:
         # As declared when training began: the trainer's own may have been changed since.
         self.temperature = recorder.began["temperature"]
         self.loss = None
+        self.rounding = None
         self.completions = []
         self.comparisons = []
         self.missing = [{"handOver": name, "what": what} for name, what in NEVER.items()] if is_whole else []
@@ -183,7 +184,7 @@ class Audit:
         names = list(self.trainer.reward_func_names)
         pairs, missing = grade_again(self.trainer, self.recorder.rewards.grading, rollout, names, self.prompt_of)
         for name, own in pairs.items():
-            self.compare("reward", f"reward {name}, graded again", own)
+            self.compare("reward", f"reward {name}", own)
         for what in missing:
             self.lacks("reward", what)
 
@@ -230,6 +231,7 @@ class Audit:
         model = trainer.accelerator.unwrap_model(trainer.model)
         reference = getattr(trainer, "ref_model", None)
         own = {row: self._plain_row(rollout, row) for row in range(len(rollout.data))}
+        self.rounding = _rounding(trainer, max(len(one.prompt) + len(one.ids) for one in own.values()))
         form, lack = declared_loss(trainer, len(self.rows), sum(sum(one.mask) for one in own.values()))
         masks = [
             {"found": found, "plain": plain, "bound": 0.0, "completion": row, "token": t}
@@ -285,11 +287,11 @@ class Audit:
             self.lacks("gradient", lack)
             return
         self.compare("loss", "loss", [{"found": self.loss, "plain": loss, "bound": loss_bound + EPS * abs(loss)}])
-        norms, distances = plain.pairs(found, _rounding(trainer))
+        norms, distances = plain.pairs(found, self.rounding)
         self.compare("gradient", "norm of the gradient", norms)
         self.compare("gradient", "distance to the plain gradient", distances)
         if form.entropy:
-            self.compare("gradient", ENTROPY_SHARE, [plain.share_of(entropy, -form.entropy, found, _rounding(trainer))])
+            self.compare("gradient", ENTROPY_SHARE, [plain.share_of(entropy, -form.entropy, found, self.rounding)])
 
     def _plain_row(self, rollout: Rollout, row: int) -> PlainRow:
         """A completion as sampled, with the mask that the settings declare, not that of the loss."""
@@ -302,7 +304,7 @@ class Audit:
         return PlainRow(rollout.prompt_ids[row], ids, mask, advantage)
 
     def _score(self, model, one: PlainRow) -> PlainScore:
-        return score(model, one.prompt, one.ids, self.temperature, _rounding(self.trainer))
+        return score(model, one.prompt, one.ids, self.temperature, self.rounding)
 
     def _reference_score(self, model, reference, one: PlainRow) -> PlainScore | None:
         if not self.trainer.beta:
@@ -373,10 +375,10 @@ class Gradient:
         return {"found": share + apart / length**2, "plain": share, "bound": rounding.gradient * total / length}
 
 
-def _rounding(trainer) -> Rounding:
+def _rounding(trainer, positions: int) -> Rounding:
     model = trainer.accelerator.unwrap_model(trainer.model)
     layers = getattr(model.config.get_text_config(), "num_hidden_layers", None) or 1
-    return rounding_of(getattr(torch, precision(trainer)["dtype"]), layers)
+    return rounding_of(getattr(torch, precision(trainer)["dtype"]), layers, positions)
 
 
 def reference_sum(trainer) -> float | None:

@@ -68,7 +68,7 @@ export async function explainRewards(context: PairingContext): Promise<Explained
   return {
     comparisons: [
       ...(otherCompletion(context, own) ?? (await otherRow(context, graded))),
-      ...valuesApart(`reward ${reward.name}, graded again`, context, own),
+      ...valuesApart(`reward ${reward.name}`, context, own),
     ],
   };
 }

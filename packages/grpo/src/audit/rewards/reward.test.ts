@@ -87,7 +87,7 @@ describe('a reward', () => {
       },
       'prompt whose row the reward right grades with',
     ],
-    ['halved', scoring((column) => column.map((value) => value / 2)), 'reward right, graded again'],
+    ['halved', scoring((column) => column.map((value) => value / 2)), 'reward right'],
     [
       'with another weight',
       {
@@ -177,7 +177,7 @@ it.each<[string, { isStateless?: true }, string[]]>([
   [
     'a built-in reward is told',
     { isStateless: true },
-    ['completion that the value of the reward even belongs to', 'reward even, graded again'],
+    ['completion that the value of the reward even belongs to', 'reward even'],
   ],
   ['one of two values may have had a state', {}, []],
 ])('of another completion that the stage gives only once: %s', async (_, mark, quantities) => {

@@ -41,7 +41,7 @@ export async function compareGradings({
       const plain = graded.get(completion)!;
       return { found: recorded[completion]!, plain, bound: boundOf(config, reward, plain), completion };
     });
-    return { comparisons: worstOf('reward', `reward ${reward.name}, graded again`, pairs) };
+    return { comparisons: worstOf('reward', `reward ${reward.name}`, pairs) };
   }
   // Chance is found out before all are graded again.
   const twice = await gradeAgain(reward, batch, asked);

@@ -1,5 +1,6 @@
 import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
+import { all } from '../plants.test.helper.js';
 
 testStepCheck('B01.markup', [
   {
@@ -75,6 +76,14 @@ testStepCheck('B01.twice', [
     verdict: 'pass',
   },
   { name: 'an image', plant: rendered([40, 1, 42, 43, 43, 5, 41, ...TURN]), verdict: 'pass' },
+  {
+    name: 'a text that begins twice',
+    plant: all(rendered([46, 46, ...QUESTION, ...TURN]), (record) => {
+      record.tokenizer!.bosId = 46;
+      record.tokenizer!.specialTokens![46] = '<s>';
+    }),
+    verdict: 'pass',
+  },
   { name: 'a row of one token', plant: rendered([40, 40, 40, 40, 5]), verdict: 'pass' },
   {
     name: 'every third prompt',

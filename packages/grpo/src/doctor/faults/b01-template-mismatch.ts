@@ -105,14 +105,15 @@ export const b01: Fault = {
       settles: 'The ids of one prompt, decoded with their special tokens.',
       proofs: [],
       needs: ['tokenizer', 'promptIds'],
-      test({ tokenizer: { specialTokens, endIds = [], padId }, promptIds }) {
+      test({ tokenizer: { specialTokens, endIds = [], padId, bosId }, promptIds }) {
         if (!specialTokens) return notApplicable('tokenizer.specialTokens');
         const ends = (id: number) => endIds.includes(id) || ENDS.test(specialTokens[id] ?? '');
         // What another role says may be short.
         const isOther = (id: number) => specialTokens[id] !== undefined && !WITHIN.test(specialTokens[id]);
         const opens = (id: number) => {
           const text = specialTokens[id];
-          if (text === undefined || id === padId || ends(id)) return false;
+          // A token that begins all text is no header: B04 judges how often it is there.
+          if (text === undefined || id === padId || id === bosId || ends(id)) return false;
           return !ANSWER_TAG.test(text) && !OF_MEDIA.test(text);
         };
         const twice = promptIds.flatMap((ids, prompt): Evidence[] => {

@@ -1,4 +1,6 @@
+import { describe, expect, it } from 'vitest';
 import { testStepCheck } from '../planted.test.helper.js';
+import { judgeRun, recordsOf } from '../plants.test.helper.js';
 
 const tails =
   (header: string, tail: string) =>
@@ -57,3 +59,38 @@ testStepCheck('B03.header', [
     verdict: 'pass',
   },
 ]);
+
+describe('B03.cut', () => {
+  /** Prompts of as many tokens as are given, which end in 8 9 unless they are cut. */
+  const judged = (...prompts: readonly { tokens: number; isCut?: boolean }[]) =>
+    judgeRun(
+      'B03.cut',
+      recordsOf([1, 2], (record, step) => {
+        const ids = prompts.map(({ tokens, isCut = false }, p) =>
+          Array.from({ length: tokens }, (_, t) =>
+            isCut || t < tokens - 2 ? 10 * step + p : t - tokens + 10,
+          ),
+        );
+        record.prompts!.ids = Int32Array.from(ids.flat());
+        record.prompts!.lengths = Int32Array.from(ids, ({ length }) => length);
+      }),
+    );
+  const whole = [{ tokens: 7 }, { tokens: 9 }, { tokens: 12 }];
+
+  it('warns where all that end otherwise have the largest length', () => {
+    expect(judged(...whole, { tokens: 12, isCut: true })).toMatchObject({
+      severity: 'warn',
+      measured: { prompts: 8, cut: 2, tokens: 12 },
+    });
+  });
+
+  it('passes whole prompts, others that are shorter or longer, and prompts of many ends', () => {
+    expect(judged(...whole)).toMatchObject({ verdict: 'pass' });
+    expect(judged(...whole, { tokens: 11, isCut: true })).toMatchObject({ verdict: 'pass' });
+    expect(judged(...whole, { tokens: 14, isCut: true }, { tokens: 13, isCut: true })).toMatchObject({
+      verdict: 'pass',
+    });
+    const cut = { tokens: 12, isCut: true };
+    expect(judged(...whole, cut, cut, cut)).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -1,11 +1,17 @@
-import { stepCheck } from '../check.js';
+import { largest } from '../../maths/moments.js';
+import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { keysOf } from '../inputs.js';
 import { isMessage } from '../measures/conversation.js';
-import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { quote, say } from '../sentence.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
+import { percent, quote, say } from '../sentence.js';
 
 /** Share of blank completions. */
 const BLANK = 0.05;
+/** Last tokens in which most prompts agree, and how many do. */
+const [END, MOST] = [2, 0.6];
+/** Fewest prompts that end otherwise. */
+const CUT = 2;
 /** Fewest characters of the header that must be there. */
 const WORD = 4;
 
@@ -41,6 +47,43 @@ export const b03: Fault = {
       },
       says: (m) =>
         say`${m.without} of ${m.prompts} prompts do not end with the assistant header ${quote(m.header)}. The model continues the user's turn, or ends at once.`,
+    }),
+    runCheck({
+      code: 'B03.cut',
+      title: 'No prompt is cut off at its end',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 3,
+      threshold: `over all records, of different prompts of which ${percent(MOST)} or more end in the same ${END} tokens, no ${CUT} or more others are all as long as each other while none is longer`,
+      sources: [],
+      why: 'Seen in prompts that were tokenized with truncation and decoded again: the longest lost their question mark and the assistant’s header, and none of their completions was ever right.',
+      remedy:
+        'Cut at the beginning (truncation_side="left"), allow more tokens, or leave rows out that are too long.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B16', 'B28', 'B30'],
+      settles: 'The last tokens of the longest prompts, decoded.',
+      proofs: ['TRL run'],
+      needs: ['promptIds'],
+      see: ({ promptIds }) =>
+        keysOf(promptIds).map((key, p) => {
+          const ids = promptIds[p]!;
+          return { key, tokens: ids.length, end: ids.subarray(-END).join(' ') };
+        }),
+      test(seen): Outcome<{ prompts: number; cut: number; tokens: number }> {
+        const all = [...new Map(seen.flatMap(({ value }) => value.map((one) => [one.key, one]))).values()];
+        const counts = new Map<string, number>();
+        for (const { end } of all) counts.set(end, (counts.get(end) ?? 0) + 1);
+        const [usual, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? ['', 0];
+        const others = all.filter(({ end }) => end !== usual);
+        const tokens = largest(all.map((one) => one.tokens));
+        const isCut =
+          count >= MOST * all.length && others.length >= CUT && others.every((one) => one.tokens === tokens);
+        const measured = { prompts: all.length, cut: isCut ? others.length : 0, tokens };
+        return isCut ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.cut} of ${m.prompts} different prompts do not end as the others do, and each of them has ${m.tokens} tokens, more than which none has: they are cut off there, and the model is asked without the end of its prompt.`,
     }),
     stepCheck({
       code: 'B03.blank',

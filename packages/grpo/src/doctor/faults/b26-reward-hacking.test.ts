@@ -100,6 +100,19 @@ describe('B26.contains', () => {
     });
   });
 
+  it('informs where few texts show it', () => {
+    const few = recordsOf([1, 2], (record) => {
+      containing((text, answer) => text.includes(answer))(record);
+      const { texts } = record.completions!;
+      const holes = texts!.flatMap((text, b) => (text.includes(' or ') && text.includes('10') ? [b] : []));
+      for (const b of holes.slice(2)) {
+        texts![b] = 'no idea';
+        record.rewards!.values![b] = 0;
+      }
+    });
+    expect(judgeRun('B26.contains', few)).toMatchObject({ severity: 'inform', measured: { holes: 4 } });
+  });
+
   it('passes a grader that reads the answer, and one that pays something else', () => {
     expect(judged((text, answer) => text.endsWith(answer))).toMatchObject({ verdict: 'pass' });
     expect(judged((text) => text.startsWith('no'))).toMatchObject({ verdict: 'pass' });

@@ -10,13 +10,13 @@ import { logChoose } from '../measures/answer-order.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { byReward } from '../measures/grades.js';
 import { endsIn, givenIn, goldIn, lastNumbers } from '../measures/right-answers.js';
-import { type Evidence, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
 /** A reward for the answer from which little is left to learn. */
 const KNOWN = 0.8;
-/** Completions that show by what a reward is paid. */
-const ENOUGH_HOLES = 5;
+/** Completions that show by what a reward is paid, and that hint at it. */
+const [ENOUGH_HOLES, SOME_HOLES] = [5, 2];
 /** Wrong numbers that are paid, and natural logarithm of the ways to choose as many of all wrong ones: no accident. */
 const [ENOUGH_NEAR, NO_ACCIDENT] = [3, Math.log(2000)];
 /** Groups of which all earn the most with different answers, and groups that show that the reward asks for one. */
@@ -58,7 +58,7 @@ export const b26: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 5,
-      threshold: `reported when over all records a reward pays exactly the completions that contain the reference answer as a part of their text, of which ${ENOUGH_HOLES} or more do not end in it, and ${ENOUGH_HOLES} or more completions do not contain it`,
+      threshold: `reported when over all records a reward pays exactly the completions that contain the reference answer as a part of their text, of which ${ENOUGH_HOLES} or more do not end in it, and ${ENOUGH_HOLES} or more completions do not contain it; ${SOME_HOLES} or more only inform`,
       sources: [],
       why: 'Seen in graders written as `answer in completion`: 17#27 and 170 contain 17. A policy finds that more numbers pay.',
       remedy:
@@ -93,7 +93,7 @@ export const b26: Fault = {
         const found = byReward(seen).flatMap(({ reward, own: all }) => {
           const own = all.filter(({ varies }) => varies);
           const [holes, without] = [sum(own.map((one) => one.holes)), sum(own.map((one) => one.without))];
-          const isFound = own.every(({ fits }) => fits) && holes >= ENOUGH_HOLES && without >= ENOUGH_HOLES;
+          const isFound = own.every(({ fits }) => fits) && holes >= SOME_HOLES && without >= ENOUGH_HOLES;
           return isFound ? [{ reward, holes, own }] : [];
         });
         const measured = {
@@ -106,7 +106,8 @@ export const b26: Fault = {
             example ? [{ step, text: `${example.text} (the answer is ${example.answer})` }] : [],
           ),
         );
-        return found.length > 0 ? warn(measured, evidence) : pass(measured);
+        if (found.length === 0) return pass(measured);
+        return (measured.holes >= ENOUGH_HOLES ? warn : inform)(measured, evidence);
       },
       says: (m) =>
         say`The reward ${m.reward} pays every completion whose text contains the reference answer, ${m.holes} of which do not end in it. If it looks for the answer anywhere, more numbers in a text pay more often.`,

@@ -151,6 +151,30 @@ testStepCheck('B56.gold', [
   },
 ]);
 
+/** Conversations of a step, by the roles of what stands before each one's own question. */
+const before = (rolesOf: (prompt: number) => readonly string[]) => (record: StepRecord) => {
+  record.prompts!.messages = record.prompts!.messages!.map((_, p) => [
+    ...rolesOf(p).map((role, i) => ({ role, content: `${i}` })),
+    { role: 'user', content: `${rolesOf(p).length}` },
+  ]);
+};
+
+testStepCheck('B56.grown', [
+  {
+    name: 'one list for all rows',
+    plant: before((p) => Array<string>(p).fill('user')),
+    verdict: 'warn',
+    measured: { begun: 5 },
+  },
+  {
+    name: 'turns of one conversation',
+    plant: before((p) => Array.from({ length: 2 * p }, (_, i) => (i % 2 ? 'assistant' : 'user'))),
+    verdict: 'pass',
+  },
+  { name: 'one prompt for all', plant: before(() => []), verdict: 'not applicable' },
+  { name: 'conversations of their own', plant: () => {}, verdict: 'pass' },
+]);
+
 testStepCheck('B56.skipped', [
   {
     name: 'a batch that was fetched and dropped',

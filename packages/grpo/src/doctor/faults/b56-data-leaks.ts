@@ -99,6 +99,50 @@ export const b56: Fault = {
           : say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
     }),
     stepCheck({
+      code: 'B56.grown',
+      title: 'A conversation does not go on with the questions of other prompts',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold:
+        'fewer than half of the different conversations of a step, without the longest, are the beginning of another one that goes on without a message of the assistant',
+      sources: [],
+      why: 'Seen in rows that were made in a loop with one list of messages for all: each has the questions of the rows before it, too.',
+      remedy: 'Make a new list of messages for each row.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B17', 'B20', 'B28', 'B30'],
+      settles: 'The messages of three rows in a row, printed.',
+      proofs: ['TRL run'],
+      needs: ['messages'],
+      test({ messages }) {
+        const conversations = messages.flatMap((one, prompt) =>
+          Array.isArray(one)
+            ? [{ prompt, turns: one.map((turn) => JSON.stringify(turn)), messages: one }]
+            : [],
+        );
+        const different = [...new Map(conversations.map((one) => [one.turns.join(), one])).values()];
+        if (different.length < 2) return notApplicable('several conversations');
+        const begun = different.filter(({ turns }) =>
+          different.some(
+            (other) =>
+              other.turns.length > turns.length &&
+              turns.every((turn, i) => turn === other.turns[i]) &&
+              other.messages.slice(turns.length).every((turn) => isObject(turn) && turn.role !== 'assistant'),
+          ),
+        );
+        const measured = { conversations: different.length, begun: begun.length };
+        return 2 * begun.length >= different.length - 1 && begun.length > 0
+          ? warn(
+              measured,
+              begun.map(({ prompt }) => ({ prompt })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`${m.begun} of ${m.conversations} prompts are the beginning of another one, which goes on with more questions: rows share one list of messages, and are asked the questions of other rows, too.`,
+    }),
+    stepCheck({
       code: 'B56.held-out',
       title: 'Held-out prompts are not trained on',
       stage: 'data',

@@ -82,6 +82,13 @@ testStepCheck('B59.settings', [
     plant: declare({ objective: { loss: 'cispo', clipHigh: 0.2, cap: 5 } }),
     verdict: 'pass',
   },
+  {
+    name: 'no tokens of high entropy, to turn the choice off',
+    plant: declare({ entropy: { topShare: 0 } }),
+    verdict: 'warn',
+    measured: { odd: 'share', value: 0 },
+  },
+  { name: 'a fifth of the tokens', plant: declare({ entropy: { topShare: 0.2 } }), verdict: 'pass' },
   { name: 'many updates of one rollout', plant: declare({ updatesPerRollout: 32 }), verdict: 'inform' },
   { name: 'some updates of one rollout', plant: declare({ updatesPerRollout: 4 }), verdict: 'pass' },
 ]);

@@ -14,6 +14,9 @@ const MANY_UPDATES = 16;
 /** Distance of a ratio from 1 that is none: a bound of its own, 0.8, was meant. */
 const WIDE = 0.5;
 
+/** Share of the tokens that is hardly any: a fifth is usual. */
+const FEW_TOKENS = 0.01;
+
 /** Completions that show what a rule pays. */
 const RULED = 5;
 
@@ -27,6 +30,8 @@ const ODD: Readonly<Record<string, (value: number, other: number) => string>> = 
     'The clip is 0 on both sides: it is not off, but as narrow as can be, so that a token is not trained any more once its ratio leaves 1. A wide clip, such as 10, turns it off.',
   bounds: (value, other) =>
     say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`,
+  share: (value) =>
+    say`Only the share of ${value} of the tokens with the highest entropy is trained on: at 0 that is one token of an update. 1 takes all; 0.2 is usual.`,
   updates: (value) =>
     say`One rollout serves ${value} updates: the last of them train a policy that is ${value - 1} updates away from the one that sampled.`,
 };
@@ -133,7 +138,7 @@ export const b59: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 7,
-      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; a clip that is not 0 on both sides; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
+      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; a clip that is not 0 on both sides; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; ${percent(FEW_TOKENS)} or more of the tokens; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_config.py'],
       why: 'Some systems take bounds of the ratio, some its distance from 1, and the same name is used for both.',
       remedy:
@@ -143,7 +148,7 @@ export const b59: Fault = {
       settles: 'The ratio at which a token of each sign stops being trained, by hand.',
       proofs: ['TRL run'],
       needs: ['declared'],
-      test({ declared: { objective = {}, updatesPerRollout } }): Outcome<Odd> {
+      test({ declared: { objective = {}, entropy = {}, updatesPerRollout } }): Outcome<Odd> {
         const { loss, clipLow, clipHigh = clipLow, delta } = objective;
         if (!loss && updatesPerRollout === undefined) return notApplicable('a declared loss');
         const cap = objective.cap ?? (loss === 'cispo' ? clipHigh : undefined);
@@ -157,6 +162,8 @@ export const b59: Fault = {
         const areBounds = clipLow !== undefined && Math.abs(clipLow + (clipHigh ?? 0) - 2) < 1e-6;
         if (loss !== 'cispo' && clipLow !== undefined && clipLow >= WIDE && areBounds)
           return warn({ odd: 'bounds', value: clipLow, other: clipHigh! });
+        const { topShare = 1 } = entropy;
+        if (topShare < FEW_TOKENS) return warn({ odd: 'share', value: topShare, other: 1 });
         return updates > MANY_UPDATES
           ? inform({ odd: 'updates', value: updates, other: MANY_UPDATES })
           : pass({ odd: '', value: 0, other: 0 });

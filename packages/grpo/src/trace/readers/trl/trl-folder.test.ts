@@ -2,6 +2,8 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { RECORD_VERSION } from '../../record.js';
+import { writeStepRecord } from '../../write.js';
 import { column, folderOf, readText, steps, TRL_RUN } from '../files.test.helper.js';
 import { readRun } from '../index.js';
 
@@ -66,6 +68,14 @@ describe('an output folder of TRL', () => {
     const old = await readRun(folder);
     expect(old.series).toMatchObject({ producer: { version: '0.17.0' }, rewardDeviation: 'groups' });
     expect(old.notes.join(' ')).toMatch(/No completions.*No training_args/);
+    // Those of the recorder have both.
+    writeStepRecord(join(folder, 'steps/000001'), {
+      format: 'grpo-step',
+      version: RECORD_VERSION,
+      step: 1,
+      producer: { name: 'TRL' },
+    });
+    expect((await readRun(folder)).notes.join(' ')).not.toMatch(/No completions|No training_args/);
   });
 
   it('takes the latest checkpoint', async () => {

@@ -60,7 +60,7 @@ export async function readTrlFolder(place: Place): Promise<Reading> {
   const records = recordsOf(read.steps, log, args, hints.version);
   if (log) broken.addAll(log.broken);
   const isGrpo = records.length > 0 || (log?.isGrpo ?? false);
-  const missing = isGrpo ? missingNotes(state, tables, args) : [];
+  const missing = isGrpo ? missingNotes(place, state, tables, args) : [];
   const used = [state, args?.path].filter((file) => file !== undefined);
   return {
     kind: `${isGrpo ? 'TRL' : 'transformers'} output folder`,
@@ -136,17 +136,22 @@ function versionOf({ path, names }: Place): string | undefined {
 }
 
 function missingNotes(
+  { names }: Place,
   state: string | undefined,
   tables: readonly string[],
   args: TrainingArgs | undefined,
 ): string[] {
+  // Step records of the recorder beside it have completions and settings.
+  const isRecorded = names.includes('steps');
   return [
     ...(state === undefined
       ? ['No trainer_state.json, which a checkpoint has: trends of metrics are not judged.']
       : []),
-    ...(tables.length === 0
+    ...(tables.length === 0 && !isRecorded
       ? ['No completions/*.parquet, which log_completions=True writes: single completions are not judged.']
       : []),
-    ...(args ? [] : ['No training_args.bin, which a checkpoint has: the settings are not known.']),
+    ...(args || isRecorded
+      ? []
+      : ['No training_args.bin, which a checkpoint has: the settings are not known.']),
   ];
 }
