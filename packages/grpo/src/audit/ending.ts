@@ -36,7 +36,11 @@ export function auditEndings({ trainer, batch }: AuditContext): Measured {
     // To decode every beginning takes long, and few completions have a stop string before their last token.
     const hasStop = task.stop.some((stop) => before.includes(stop));
     const first = ids.findIndex((id, t) => (hasStop ? isOver(t + 1) : t + 1 >= minNewTokens && isEnd(id)));
-    const atLimit = ids.length === limitOf(b) ? 'length' : `neither an end nor ${limitOf(b)} tokens`;
+    const isEarly = ids.length < minNewTokens;
+    const none = isEarly
+      ? `no end before ${minNewTokens} tokens (rollout.minNewTokens)`
+      : `neither an end nor ${limitOf(b)} tokens`;
+    const atLimit = ids.length === limitOf(b) ? 'length' : none;
     return [
       { b, completion, text, reason: isLast ? 'stop' : atLimit, place: first < 0 ? ids.length : first + 1 },
     ];

@@ -103,7 +103,7 @@ export const b20: Fault = {
         return natural ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' The reward function gets lists of messages, not text.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
+        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' Completions come as lists of messages: a function that expects text falls back to one value.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
     }),
     stepCheck({
       code: 'B20.canary',

@@ -38,7 +38,7 @@ export const b47: Fault = {
         'huggingface/trl#3144',
       ],
       remedy:
-        'Check that the advantage is that of the completion and the mask that of the token; then min (not max), both clips, the sign of the advantage, and that the old log-probs have no gradient.',
+        'Check that the advantage is that of the completion and the mask that of the token; then min (not max), both clips, the sign of the advantage, what leaves whole completions out (offPolicyThreshold), and that the old log-probs have no gradient.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43', 'B26'],
       proofs: ['native'],

@@ -46,7 +46,7 @@ testLogCheck('B54.rate', [
     name: 'a short one, of which a quarter is left',
     metrics: { learning_rate: times(8, (i) => Math.max(0, 5 - i) * 1e-5) },
     verdict: 'warn',
-    measured: { over: 3 },
+    measured: { over: 3, since: 6 },
   },
   {
     name: 'a short one that ends with the run',

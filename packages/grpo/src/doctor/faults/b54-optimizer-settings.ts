@@ -88,7 +88,9 @@ export const b54: Fault = {
       settles: 'The learning rate that the formula of the schedule gives for each step.',
       proofs: ['native'],
       needs: ['learning_rate'],
-      test(log): Outcome<{ entries: number; largest: number; over?: number; ended?: boolean }> {
+      test(
+        log,
+      ): Outcome<{ entries: number; largest: number; over?: number; since?: number; ended?: boolean }> {
         const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
         if (log.isRounded('learning_rate') && measured.largest === 0)
@@ -98,7 +100,8 @@ export const b54: Fault = {
         const last = 1 + [...rates].findLastIndex((rate) => rate > 0);
         const over = rates.length - last;
         const isOver = over >= Math.max(MOST_AT_ZERO, rates.length / 10);
-        if (isOver || (over >= 3 && over >= rates.length / 4)) return warn({ ...measured, over });
+        if (isOver || (over >= 3 && over >= rates.length / 4))
+          return warn({ ...measured, over, since: log.steps.at(-over)! });
         if (!risesEvenly(rates)) return pass(measured);
         const { lastStep } = log.series;
         const ended = lastStep !== undefined && log.steps.at(-1)! >= lastStep;
@@ -108,7 +111,7 @@ export const b54: Fault = {
         m.largest === 0
           ? say`The learning rate is 0 in all ${m.entries} entries.`
           : m.over !== undefined
-            ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries: the schedule is over, and nothing is learnt any more.`
+            ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries, from step ${m.since!} on: the schedule is over, and nothing is learnt any more.`
             : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up ${m.ended ? 'was not over when the run was, so that all of it had a small part of the rate' : 'is not over'}.`,
     }),
     stepCheck({

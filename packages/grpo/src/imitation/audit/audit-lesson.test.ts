@@ -1,6 +1,7 @@
 import { AdamW, noGrad, tidy } from '@grpo/torch';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
+import { initLora } from '../../models/lora/init-lora.js';
 import { Watch } from '../../progress/watch.js';
 import { fixtureModel } from '../../step/step.test.helper.js';
 import type { Example } from '../examples.js';
@@ -48,7 +49,7 @@ async function audited(name: string, settings: readonly string[] = [], more: Par
     command: 'sft',
     settings: ['task.name=arithmetic', 'model=m', 'rollout.maxNewTokens=8', ...settings],
   });
-  const model = fixtureModel(name, config.dtype);
+  const model = more.model ?? fixtureModel(name, config.dtype);
   const optimizer = new AdamW(model.decoder.trainable, config.optimizer);
   onTestFinished(() => optimizer.dispose());
   const own = { auditLack: undefined, step: 3, examples: EXAMPLES, seed: 7, watch: new Watch() };
@@ -114,6 +115,24 @@ describe('the audit of an SFT step', () => {
       { handOver: 'gradient', missing: 'memory' },
     ]);
     expect(left).toBe(0);
+  });
+
+  it('tells what the backward pass drops otherwise than the forward pass', async () => {
+    const settings = ['lora.rank=2', 'lora.dropout=0.3', 'train.recompute=layers'];
+    const quantity = 'distance to the gradient without recomputation, under dropout';
+    const model = () => {
+      const base = fixtureModel('qwen3');
+      const lora = initLora(base.decoder.config, { rank: 2, alpha: 4, base: '' }, { seed: 3, device: 'cpu' });
+      for (const parameter of lora.parameters.values()) parameter.requiresGrad = true;
+      onTestFinished(() => lora.dispose());
+      return { ...base, decoder: base.decoder.withLora(lora) };
+    };
+    const { comparisons, apart } = await audited('qwen3', settings, { model: model() });
+    expect(comparisons.map((one) => one.quantity)).toContain(quantity);
+    expect(apart).toEqual([]);
+    const other = model();
+    other.decoder.lora!.redrawing = (_, body) => body();
+    expect((await audited('qwen3', settings, { model: other })).apart).toEqual([quantity]);
   });
 
   it('says that what it computes drops nothing', async () => {

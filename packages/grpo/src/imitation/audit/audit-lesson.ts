@@ -7,13 +7,14 @@ import { runPlain } from '../../audit/model/plain-run.js';
 import { rawModel } from '../../audit/model/raw-model.js';
 import { toleranceOf } from '../../audit/model/tolerance.js';
 import type { PlainSequence } from '../../audit/plain/plain-pass.js';
-import { worstOf } from '../../audit/worst.js';
+import { type Pair, worstOf } from '../../audit/worst.js';
 import type { Config } from '../../config/schema.js';
 import { sum } from '../../maths/moments.js';
 import { permutation } from '../../maths/random.js';
 import { weightCount } from '../../memory/holdings.js';
 import type { Model } from '../../models/index.js';
 import type { Watch } from '../../progress/watch.js';
+import type { Comparison } from '../../trace/index.js';
 import type { Example } from '../examples.js';
 import { hideExamples } from '../hide-examples.js';
 import { learnExamples } from '../sft.js';
@@ -57,11 +58,40 @@ async function learnAgain(context: LessonContext): Promise<Measured[]> {
   try {
     const { loss } = await learnExamples(model, optimizer, examples, learning);
     const compared = tidy(() => compare(context, sequencesOf(model, examples, { width, seed }), loss));
-    return config.lora.dropout > 0 ? [...compared, DROPPED] : compared;
+    if (config.lora.dropout === 0) return compared;
+    return [...compared, { comparisons: await compareDropped(context, learning) }, DROPPED];
   } finally {
     optimizer.zeroGrad();
   }
 }
+
+/**
+ * What is dropped is the same in both passes: gradients of layers that the backward pass computes again are those of layers
+ * that were kept.
+ */
+async function compareDropped(
+  { model, optimizer, examples, config: { lora, train } }: LessonContext,
+  learning: Parameters<typeof learnExamples>[3],
+): Promise<Comparison[]> {
+  if (train.recompute === 'none') return [];
+  const gradientsOf = async (recompute: Config['train']['recompute']) => {
+    optimizer.zeroGrad();
+    await learnExamples(model, optimizer, examples, { ...learning, dropout: lora.dropout, recompute });
+    return [...optimizer.gradients].map(([name, gradient]) => ({ name, numbers: gradient.toNumbers() }));
+  };
+  const kept = await gradientsOf('none');
+  const again = await gradientsOf('layers');
+  const pairs = kept.map(({ name, numbers }, i): Pair => {
+    const apart = norm(numbers.map((number, k) => number - again[i]!.numbers[k]!));
+    return { found: apart, plain: 0, bound: AGAIN * norm(numbers), tensor: name };
+  });
+  return worstOf('gradient', 'distance to the gradient without recomputation, under dropout', pairs);
+}
+
+const norm = (numbers: readonly number[]) => Math.sqrt(sum(numbers.map((number) => number ** 2)));
+
+/** Relative: the same operations, in another order at most. */
+const AGAIN = 1e-4;
 
 /** What cannot be compared where the plain path cannot run. */
 const LACKING = ['loss', 'gradient'] as const;
