@@ -2,9 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { noGrad } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
+import { registry } from '../doctor/registry.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { type Stages, stages } from '../step/stages.js';
 import { readRun } from '../trace/readers/index.js';
+import { examineReading } from '../view/report/examine-reading.js';
+import { reportOf } from '../view/report/report.js';
 import { halfOfTheTokens, type RunOptions, remainsOf, run } from './run.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
 
@@ -164,7 +167,13 @@ export default ({ completions }) => completions.map((text) => {
   });
   const reading = await readRun(join(root, 'run'));
   expect(reading.kind).toBe('run folder of grpo that an error ended');
-  expect(reading.notes.join('\n')).toMatch(/^An error ended the run after step 0: reward length/m);
+  expect(reading.crash).toMatch(/^An error ended the run after step 0: reward length/);
+  const { examined, diagnosis } = examineReading('run', reading);
+  // No praise leads the report of a run that broke.
+  expect(reportOf(examined, diagnosis, registry)).toMatchObject({
+    verdict: expect.stringMatching(/^An error ended the run after step 0: .*no grader/),
+    isSound: false,
+  });
   rmSync(flag);
   await run({ ...failing, resume: true, restart: true });
   expect(existsSync(told)).toBe(false);

@@ -57,6 +57,8 @@ export interface Reading {
   broken: BrokenSummary;
   /** What was found and how it was taken, and what can therefore not be judged. */
   notes: readonly string[];
+  /** Sentence about the error that ended the run. */
+  crash?: string;
 }
 
 /** Collects what could not be read. */

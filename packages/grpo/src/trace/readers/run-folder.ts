@@ -51,7 +51,6 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
   const declared = record && declaredIn(record, notes);
   const log = readMetrics(path, broken, record, watch);
   const crash = crashIn(path);
-  notes.push(...crash);
   const isGrpo = log?.isGrpo ?? names.includes(STEPS);
   const records = isGrpo ? recordsOf(path, broken, declared) : undefined;
   if (!names.includes(METRICS))
@@ -62,7 +61,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     );
   notes.push(...(!isGrpo && record?.command === 'sft' ? [OF_SFT] : (log?.notes ?? [])));
   return {
-    kind: crash.length > 0 ? `${RUN_FOLDER} that an error ended` : RUN_FOLDER,
+    kind: crash === undefined ? RUN_FOLDER : `${RUN_FOLDER} that an error ended`,
     files: filesOf(path),
     ...(log && { series: log.series }),
     ...records,
@@ -70,6 +69,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     isGrpo: isGrpo || records !== undefined,
     broken,
     notes,
+    ...(crash !== undefined && { crash }),
   };
 }
 
@@ -116,13 +116,13 @@ function declaredIn(
 }
 
 /** The error that ended the run. */
-function crashIn(path: string): string[] {
+function crashIn(path: string): string | undefined {
   const file = join(path, 'error.json');
-  if (!existsSync(file)) return [];
+  if (!existsSync(file)) return undefined;
   const told: unknown = literal(onFile('read', file, () => readFileSync(file, 'utf8')).trim());
-  if (!isObject(told)) return [];
+  if (!isObject(told)) return undefined;
   const [first] = String(told.error).split('\n', 1);
-  return [`An error ended the run after step ${told.step}: ${printable(first!, 300)}`];
+  return `An error ended the run after step ${told.step}: ${printable(first!, 300).replace(/[^.!?]$/, '$&.')}`;
 }
 
 /** Whether a step of training is among the entries, and not evaluations alone. */

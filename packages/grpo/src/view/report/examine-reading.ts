@@ -12,7 +12,7 @@ export function examineReading(
   reading: Reading,
   watch = new Watch(),
 ): { examined: ExaminedReading; diagnosis: Diagnosis } {
-  const { kind, files, records, series, declared, broken, notes, isGrpo } = reading;
+  const { kind, files, records, series, declared, broken, notes, isGrpo, crash } = reading;
   // The checks of GRPO do not hold for other training.
   const material = isGrpo
     ? { ...(records && { records }), ...(series && { series }), ...(declared && { declared }) }
@@ -20,7 +20,7 @@ export function examineReading(
   const diagnosis = examine(material, registry, watch);
   const entries = entriesOf(series?.entries);
   return {
-    examined: { path, kind, files, records: diagnosis.records, entries, broken, notes, isGrpo },
+    examined: { path, kind, files, records: diagnosis.records, entries, broken, notes, isGrpo, crash },
     diagnosis,
   };
 }

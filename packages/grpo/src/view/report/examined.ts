@@ -20,6 +20,8 @@ export interface ExaminedReading {
   notes: readonly string[];
   /** Whether anything in it is about GRPO; without that nothing is judged. */
   isGrpo: boolean;
+  /** Sentence about the error that ended the run. */
+  crash?: string | undefined;
 }
 
 const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;

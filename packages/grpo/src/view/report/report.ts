@@ -74,14 +74,15 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
   const [leading] = cause.map(item);
   const isSure = cause[0]?.severity === 'fail';
   const verdict = verdictOf(diagnosis);
+  const crash = examined.crash === undefined ? [] : [examined.crash];
   const judged = examined.isGrpo && verdict !== 'not judged';
   return {
     path: printable(examined.path, 300),
     summary: summaryOf(examined),
     cause: leading && { ...leading, signs: sign.map(item) },
     judged,
-    verdict: sentenceFor(verdict, diagnosis),
-    isSound: verdict === 'nothing found',
+    verdict: [...crash, sentenceFor(verdict, diagnosis)].join(' '),
+    isSound: verdict === 'nothing found' && crash.length === 0,
     course: course ? courseRows(course) : [],
     sections: [
       // What only warns may be wrong about the cause, too.
@@ -92,7 +93,10 @@ export function reportOf(examined: ExaminedReading, diagnosis: Diagnosis, checks
       ...section(verdict === 'too little to judge' ? 'What stands out' : 'For information', toKnow, true),
     ],
     notes: [
-      ...(judged ? [coverage(examined, judgements, checks), ...unreadNote(unread)] : []),
+      ...(judged ? [coverage(examined, judgements, checks)] : []),
+      // A finding takes the place of the verdict.
+      ...(leading ? crash : []),
+      ...(judged ? unreadNote(unread) : []),
       ...notesOf(examined),
     ],
   };
