@@ -76,7 +76,7 @@ describe('a run whose reward', () => {
     const { code, err, saved } = await trainWith(name, deed, { more });
     expect(code).toBe(1);
     expect(err).toMatch(message);
-    expect(err).toContain(`To go on: npx grpo train --resume ${name}`);
+    expect(err).toContain(`To go on, once that is mended: npx grpo train --resume ${name}`);
     expect(saved).toEqual(['step-2-error']);
   });
 

@@ -87,7 +87,7 @@ export async function runTraining(
     const end = await train(run).catch((error: unknown) => {
       const last = latestCheckpoint(run.folder.checkpoints);
       const goOn = resumeCommand(command, run);
-      if (last) reporter.note(`Saved up to step ${last.step}. To go on: ${goOn}`);
+      if (last) reporter.note(`Saved up to step ${last.step}. To go on, once that is mended: ${goOn}`);
       else if (holdsRun(output)) reporter.note(`No step was saved. To start over: ${goOn} --restart`);
       throw error;
     });

@@ -107,7 +107,7 @@ export const b17: Fault = {
         return entropy > -ACCIDENT ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.repeated === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` An entropy of ${m.repeated} nats per repeated completion makes that likely.`}`,
+        `Only ${percent(m.uniqueShare)} of a prompt's completions are distinct.${m.entropy !== undefined && m.entropy > 20 ? say` The repeated completions have an entropy of ${m.entropy} nats, too much to repeat by chance: the sampler is broken.` : m.repeated === undefined ? ' Either the policy has learnt its task, or the sampler is broken; the entropy would show which.' : say` The policy is nearly certain of the repeated ones (entropy ${m.repeated} nats per completion): they repeat by chance, and the sampler works.`}`,
     }),
     stepCheck({
       code: 'B17.reseeded',
