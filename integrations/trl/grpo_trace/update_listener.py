@@ -39,10 +39,8 @@ class UpdateListener:
             facts["learningRate"] = float(self.trainer.optimizer.param_groups[0]["lr"])
             if self.grad_norm is not None:
                 facts["gradNorm"] = float(self.grad_norm)
-            gradients = [p.grad for p in self.trainer.model.parameters() if p.requires_grad]
-            # A fresh adapter's first matrices have no gradient until its second ones have moved away from 0.
-            fresh_adapter = hasattr(self.trainer.model, "peft_config") and rollout.step == 1
-            if any(gradient is not None for gradient in gradients) and not fresh_adapter:
+            gradients = gradients_that_may_be(self.trainer.model)
+            if any(gradient is not None for gradient in gradients):
                 facts["zeroGradients"] = sum(g is None or not g.any() for g in gradients) / len(gradients)
             self.weights = self._sampled_weights()
             self.gradients = [None if p.grad is None else sample_of(p.grad) for p in trained(self.trainer.model).values()]
@@ -110,3 +108,14 @@ class UpdateListener:
         if masters is None:
             return {"changedWeightShare": share}
         return {"changedShare": share} if masters else {"changedShare": share, "changedWeightShare": share}
+
+
+def gradients_that_may_be(model) -> list:
+    """Gradients of the trained tensors; a first matrix of an adapter has none as long as its second one is 0."""
+    trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+
+    def is_idle(name: str) -> bool:
+        second = trainable.get(name.replace("lora_A", "lora_B"))
+        return "lora_A" in name and second is not None and not second.any()
+
+    return [p.grad for name, p in trainable.items() if not is_idle(name)]

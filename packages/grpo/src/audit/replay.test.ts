@@ -27,12 +27,24 @@ class Forgetful extends ReplayStore {
   }
 }
 
+/** Gives a stored group the prompt of its neighbour. */
+class OtherPrompt extends ReplayStore {
+  override draw(count: number, seed: number, step: number): StoredGroup[] {
+    return super.draw(count, seed, step).map((one) => {
+      const other = this.groups.find(({ group }) => group.prompts[0] !== one.group.prompts[0]);
+      const prompts = (other ?? one).group.prompts;
+      return { ...one, group: Object.create(one.group, { prompts: { value: prompts } }) as Batch };
+    });
+  }
+}
+
 it('groups are replayed and stored as declared', async () => {
   expect(await disagreements('advantage', replaying())).toEqual([]);
 });
 
 it.each([
   ['draws of another seed', new OtherSeed(SIZE), 'stored group that is replayed'],
+  ['prompts of other groups', new OtherPrompt(SIZE), 'ids of the prompt of a replayed group'],
   ['a store that is too small', new ReplayStore(2), 'steps of the stored groups'],
   ['a step that is not stored', new Forgetful(SIZE), 'steps of the stored groups'],
 ])('%s are found', async (_, replay, quantity) => {

@@ -53,7 +53,12 @@ export class ReplayAudit implements FollowingMeasure {
         return { found: isThere ? 'there' : 'another', plain: 'there', bound: 0, completion };
       }),
     );
+    const prompts = found.flatMap(([prompt], i): Pair[] => {
+      const plain = draws[i]?.group.prompts[0]?.ids;
+      return plain ? [{ ...textPair(batch.prompts[prompt]!.ids.join(' '), plain.join(' ')), prompt }] : [];
+    });
     this.#add('stored group that is replayed', pairs);
+    this.#add('ids of the prompt of a replayed group', prompts);
     this.#add('completion of a replayed group', places);
   }
 

@@ -1,3 +1,4 @@
+import { tensor } from '@grpo/torch';
 import { describe, expect, it } from 'vitest';
 import { type Stages, stages as standardStages } from '../step/stages.js';
 import { fixtureModel, PROBLEMS, spreadRewards, trainerOf } from '../step/step.test.helper.js';
@@ -29,6 +30,21 @@ describe('probes of scoring', () => {
     const { plainScoring } = (await probesOf('where they differ', { logprob }))!;
     const fits = plainScoring!.filter(({ policy }) => policy.mean < 1e-4);
     expect(fits.map(({ temperature, shift }) => [temperature, shift])).toEqual([[0.7, 0]]);
+  });
+
+  it('look at the completion on which trainer and sampler disagree most', async () => {
+    const lengths = PROBLEMS.map(({ prompt }) => String(prompt).length);
+    const longest = lengths.indexOf(Math.max(...lengths));
+    // Only among others, and only those of the longest prompt, which is not the one that is looked at otherwise.
+    const logprob: Stages['logprob'] = (decoder, groups, temperature) => {
+      const scores = standardStages.logprob(decoder, groups, temperature);
+      const wrong = groups.flatMap(({ completions }, p) =>
+        completions.flatMap((ids) => ids.map(() => (groups.length > 1 && p === longest ? 0.5 : 0))),
+      );
+      return { ...scores, logprobs_T: scores.logprobs_T.add(tensor(wrong)) };
+    };
+    const { aloneInBatch } = (await probesOf('where they differ', { logprob }))!;
+    expect(aloneInBatch!.max).toBeCloseTo(0.5, 4);
   });
 
   it('find a scoring that chance has a part in', async () => {

@@ -27,10 +27,14 @@ export function scoringProbes(
   trace: Pick<UpdateTrace, 'members' | 'policyOf'>,
   which: ProbeScoring,
 ): Probes {
-  const chosen = probedCompletion(batch, trace.members);
+  const precision = { declared: { dtype: trainer.config.dtype } };
+  const chosen = probedCompletion(batch, trace.members, (b) => {
+    const { mean } = difference(trace.policyOf(b), batch.behaviorLogprobs_B[b]!);
+    return mean > toleranceOf(precision).mean ? mean : 0;
+  });
   if (chosen === undefined) return {};
   const masked = batch.iterations[0]!.masked_B?.[chosen];
-  const { stages, model, sampling, config } = trainer;
+  const { stages, model, sampling } = trainer;
   const prompt = batch.trained.prompts[batch.problemOf(chosen)]!.ids;
   const scored = batch.trained.completions_B[chosen]!;
   const { ids } = scored;
@@ -49,7 +53,6 @@ export function scoringProbes(
   const policy = trace.policyOf(chosen);
   const sampler = batch.behaviorLogprobs_B[chosen]!;
   const gap = difference(policy, sampler);
-  const precision = { declared: { dtype: config.dtype } };
   const alike = repeatBound(precision);
   // An estimate need not be what the sampler drew from.
   const agree = masked !== undefined || gap.tokens === 0 || gap.mean <= toleranceOf(precision).mean;
@@ -72,18 +75,29 @@ export function scoringProbes(
   return { ...probes, plainScoring };
 }
 
-/** The last completion of the shortest prompt: it has the most neighbours before it, and would be padded most. */
-function probedCompletion(batch: Batch, members: readonly number[]): number | undefined {
-  const { trained, exchange } = batch;
-  let [best, shortest]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
-  for (const b of members) {
-    const prompt = batch.problemOf(b);
+/**
+ * The completion on which trainer and sampler disagree most. Where they agree on all, the last one of the shortest prompt: it
+ * has the most neighbours before it, and would be padded most.
+ *
+ * @param disagreement - 0 where they agree
+ */
+function probedCompletion(
+  batch: Batch,
+  members: readonly number[],
+  disagreement: (completion: number) => number,
+): number | undefined {
+  const { trained, exchange, iterations } = batch;
+  const judged = members.filter(
     // What an earlier policy sampled differs by right.
-    if (exchange?.replayed.has(prompt)) continue;
-    const { length } = trained.prompts[prompt]!.ids;
-    if (length <= shortest && trained.completions_B[b]!.ids.length > 0) [best, shortest] = [b, length];
-  }
-  return best;
+    (b) => !exchange?.replayed.has(batch.problemOf(b)) && trained.completions_B[b]!.ids.length > 0,
+  );
+  const isEstimated = iterations[0]!.masked_B !== undefined;
+  const apart = judged.map((b) => (isEstimated ? 0 : disagreement(b)));
+  const most = Math.max(...apart);
+  if (most > 0) return judged[apart.indexOf(most)];
+  const lengthOf = (b: number) => trained.prompts[batch.problemOf(b)]!.ids.length;
+  const shortest = Math.min(...judged.map(lengthOf));
+  return judged.findLast((b) => lengthOf(b) === shortest);
 }
 
 /** A completion that is scored plainly. */

@@ -12,7 +12,7 @@ import { GradientArrival } from './gradient-arrival.js';
 import { KindGradients } from './kind-gradients.js';
 import { type ProbeScoring, scoringProbes } from './probes.js';
 import { Stopwatch } from './stopwatch.js';
-import { normsOf, type ScoredIds, UpdateTrace } from './update-trace.js';
+import { idleAdapters, normsOf, type ScoredIds, UpdateTrace } from './update-trace.js';
 import { WeightSample } from './weight-sample.js';
 
 /** One step, for records and metrics. */
@@ -64,6 +64,7 @@ export class StepRecorder implements StepObserver, Disposable {
   #step = 0;
   #update: OpenUpdate | undefined;
   #weights: WeightSample | undefined;
+  #idle: ReadonlySet<string> = new Set();
   #kindMetrics: Record<string, number> = {};
   #probes: Probes | undefined;
   #recorded: RecordedStep | undefined;
@@ -128,6 +129,7 @@ export class StepRecorder implements StepObserver, Disposable {
     if (isFirst && probeScoring) {
       this.#probes = this.stage('probe', () => this.#probe(trace, probeScoring));
     }
+    this.#idle = idleAdapters(trainer.model.decoder.trainable);
     this.#weights = options.measureWeights ? new WeightSample(trainer.optimizer) : undefined;
   }
 
@@ -139,7 +141,7 @@ export class StepRecorder implements StepObserver, Disposable {
         learningRate,
         gradNorm,
         ...control.factsOf(this.#step),
-        ...(gradNorms && normsOf(gradNorms)),
+        ...(gradNorms && normsOf(gradNorms, this.#idle)),
         ...this.#weights?.changes(),
         ...(checksums && { weightChecksums: [...checksums] }),
       }),

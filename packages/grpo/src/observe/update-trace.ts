@@ -1,4 +1,4 @@
-import type { Tensor } from '@grpo/torch';
+import { noGrad, type Tensor, tidy } from '@grpo/torch';
 import { joinRows } from '../maths/lists.js';
 import type { LossPart } from '../objective/index.js';
 import type { MicroBatchPass } from '../step/observer.js';
@@ -115,9 +115,23 @@ export class UpdateTrace {
   }
 }
 
-/** Gradient norms by layer, and the share of tensors that got no gradient. */
+/** The first matrices of adapters whose second ones are 0: no gradient passes through those. */
+export function idleAdapters(trainable: ReadonlyMap<string, Tensor>): ReadonlySet<string> {
+  const seconds = [...trainable].filter(([name]) => name.endsWith('.lora_B.weight'));
+  const isZero = (tensor: Tensor) => noGrad(() => tidy(() => tensor.any().item() === 0));
+  return new Set(
+    seconds.flatMap(([name, b]) => (isZero(b) ? [name.replace(/lora_B\.weight$/, 'lora_A.weight')] : [])),
+  );
+}
+
+/**
+ * Gradient norms by layer, and the share of tensors that got no gradient.
+ *
+ * @param idle - names of tensors that can have none yet
+ */
 export function normsOf(
   norms: ReadonlyMap<string, number>,
+  idle: ReadonlySet<string>,
 ): Pick<UpdateRecord, 'gradNorms' | 'zeroGradients'> {
   const groups: Record<string, number> = {};
   let zero = 0;
@@ -125,7 +139,7 @@ export function normsOf(
     // `model.layers.3.mlp.up_proj.weight` belongs to `model.layers.3`.
     const group = /^.*?\.\d+(?=\.)/.exec(name)?.[0] ?? name;
     groups[group] = Math.hypot(groups[group] ?? 0, norm);
-    if (norm === 0) zero++;
+    if (norm === 0 && !idle.has(name)) zero++;
   }
   return { gradNorms: groups, zeroGradients: zero / norms.size };
 }

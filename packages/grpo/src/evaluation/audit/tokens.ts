@@ -21,6 +21,8 @@ import { type EvalAuditContext, greedyOf, heldOut } from './context.js';
 
 /** Completions of each kind whose tokens are computed again. */
 const RESCORED = 4;
+/** Of these the longest; the others are drawn. */
+const LONGEST = 2;
 
 /** So few tokens have no mean: one that rounding sets behind another would be most of it. */
 const FEW = 16;
@@ -62,7 +64,7 @@ function lackOfDecoding({ model, servers }: EvalAuditContext['trainer']): string
   return isOwnEngine ? undefined : 'completions that this engine decodes';
 }
 
-/** Some of the completions, drawn by seed and step: of a large model fewer. */
+/** The longest of the completions and others, drawn by seed and step: of a large model fewer. */
 function rescored(
   context: EvalAuditContext,
   completions: readonly EvalCompletion[],
@@ -72,9 +74,12 @@ function rescored(
   const { model, config } = trainer;
   const prompts = renderProblems(model, heldOut(context)).map(({ ids }) => ids);
   const judged = completions.filter(({ problem }) => prompts[problem]);
-  const drawn = permutation(judged.length, config.seed, step).slice(0, RESCORED);
+  const drawn = permutation(judged.length, config.seed, step);
+  // Those that ran on when others had ended stand where a row of the batch may have moved.
+  const longest = [...drawn].sort((a, b) => judged[b]!.ids.length - judged[a]!.ids.length);
+  const some = [...new Set([...longest.slice(0, LONGEST), ...drawn])].slice(0, RESCORED);
   const lengthOf = (i: number) => prompts[judged[i]!.problem]!.length + judged[i]!.ids.length;
-  const chosen = affordable(drawn, lengthOf, weightCount(model.decoder.config)).map((i) => judged[i]!);
+  const chosen = affordable(some, lengthOf, weightCount(model.decoder.config)).map((i) => judged[i]!);
   const sequences = chosen.map(({ problem, ids }) => ({ prompt: prompts[problem]!, completion: ids }));
   const rules = { ...samplingRules(trainer), temperature };
   const plain = rawModel(model, model.decoder, config);

@@ -5,6 +5,7 @@ import { tempFolder } from '../../formats/temp-folder.test.helper.js';
 import type { MetricsRow } from '../../observe/metrics.js';
 import { headOf } from '../../observe/step-record.js';
 import { rewarding } from '../../step/step.test.helper.js';
+import type { Probes } from '../../trace/index.js';
 import { RunFolder } from '../folder/run-folder.js';
 import { run } from '../run.test.helper.js';
 import { Examination } from './examination.js';
@@ -47,6 +48,19 @@ describe('findings of a run', () => {
     const { config } = resolveConfig({ command: 'train', settings: ['task.name=arithmetic', 'model=m'] });
     const { news } = examination.step(headOf({ config }, 1), row);
     expect(news).toEqual([expect.stringMatching(/^step 1: B59\.metrics warn: /)]);
+  });
+
+  it.each([
+    ['are told to have ended where they are not made again', { merged: false }, 1],
+    ['have not ended where nobody asks again', undefined, 0],
+  ])('%s', async (_, later, ended) => {
+    const examination = await examinationOf(0);
+    const { config } = resolveConfig({ command: 'train', settings: ['task.name=arithmetic', 'model=m'] });
+    const newsOf = (step: number, probes: Probes | undefined) =>
+      examination.step({ ...headOf({ config }, step), ...(probes && { probes }) }).news;
+    expect(newsOf(1, { merged: true })).toEqual([expect.stringContaining('B53.merged fail')]);
+    const news = Array.from({ length: 12 }, (_, i) => newsOf(i + 2, later)).flat();
+    expect(news.filter((text) => text.includes('B53.merged has ended'))).toHaveLength(ended);
   });
 
   const settings = ['train.steps=24', 'eval.before=false', 'train.canaries=0', 'checkpoint.every=5'];

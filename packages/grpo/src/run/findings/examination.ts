@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { isAudited } from '../../config/sections/progress.js';
-import { examine } from '../../doctor/examine.js';
+import { type Diagnosis, examine } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
 import { findingLine } from '../../doctor/finding-line.js';
 import { audits, checkOf, registry } from '../../doctor/registry.js';
@@ -40,6 +40,8 @@ const checks = registry.filter(
 
 /** Checks that also judge a run with fewer rows than that. */
 const early = checks.filter(({ scope, kind }) => scope === 'step' || kind === 'identity');
+
+const NOTHING: Pick<Diagnosis, 'findings' | 'judgements'> = { findings: [], judgements: [] };
 
 /** What the doctor says of a step. */
 export interface StepVerdict {
@@ -125,7 +127,8 @@ export class Examination {
       ...(declared && { declared }),
     };
     const due = this.entries.length < FIRST_ROWS ? early : checks;
-    const findings = onFinding === 'off' ? [] : examine(material, due).findings;
+    const { findings, judgements } = onFinding === 'off' ? NOTHING : examine(material, due);
+    const isJudged = new Set(judgements.flatMap(({ code, judged }) => (judged > 0 ? [code] : [])));
     const sick = findings.filter(({ severity }) => severity !== 'inform');
     const { begun, again, changed, ended } = this.watch.see(step, sick);
     const told = new Set([...begun, ...changed.map(({ finding }) => finding)]);
@@ -146,10 +149,13 @@ export class Examination {
         ...changed.map(
           ({ finding, before }) => `step ${step}: so far ${before}, now ${findingLine(finding)}`,
         ),
-        ...ended.map(
-          ({ code, first, last, steps }) =>
-            `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
-        ),
+        // What is asked on few steps has not ended where it was not asked.
+        ...ended
+          .filter(({ code }) => isJudged.has(code))
+          .map(
+            ({ code, first, last, steps }) =>
+              `step ${step}: ${code} has ended; it was found on ${steps} of the steps ${first} to ${last}`,
+          ),
       ],
       stop: stopFor(sick, step, onFinding, again),
     };

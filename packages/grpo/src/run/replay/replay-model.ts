@@ -133,7 +133,7 @@ export async function replayWithModel(
       await accumulateGradients(own, recorded.batch, update!, events, watch);
       const { gradNorm, gradNorms } = optimizer.norms();
       optimizer.zeroGrad();
-      return { norms: { norm: gradNorm, groups: normsOf(gradNorms).gradNorms! }, kls };
+      return { norms: { norm: gradNorm, groups: normsOf(gradNorms, new Set()).gradNorms! }, kls };
     };
     // The full KL is computed with the log-probs, whether it enters the loss or not.
     const isCausal = !model.decoder.config.diffusion;
