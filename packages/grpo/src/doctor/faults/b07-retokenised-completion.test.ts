@@ -7,7 +7,17 @@ testStepCheck('B07.ids', [
       record.scored!.ids![startOf(record, 9) + 3] = 48;
     },
     verdict: 'fail',
+    measured: { different: 1, prompts: 0 },
     evidence: { completion: 9, token: 3 },
+  },
+  {
+    name: 'all completions of one prompt',
+    plant: (record) => {
+      for (const [b, prompt] of record.completions!.prompt!.entries())
+        if (prompt === 1) record.scored!.ids![startOf(record, b)] = 48;
+    },
+    verdict: 'fail',
+    measured: { prompts: 1 },
   },
   { name: 'a lost end token is another fault', plant: (record) => cutScored(record, 0, 2), verdict: 'pass' },
   {

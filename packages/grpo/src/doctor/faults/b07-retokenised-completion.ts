@@ -4,6 +4,14 @@ import { differences } from '../measures/id-differences.js';
 import { fail, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
+/** How many prompts all differing completions belong to, if those prompts have no other ones and others have none; else 0. */
+function wholePrompts(different: ReadonlySet<number>, promptOf: ArrayLike<number>): number {
+  const all = Array.from(promptOf);
+  const touched = new Set(all.filter((_, b) => different.has(b)));
+  const isWhole = all.every((prompt, b) => touched.has(prompt) === different.has(b));
+  return isWhole && touched.size < new Set(all).size ? touched.size : 0;
+}
+
 export const b07: Fault = {
   code: 'B07',
   name: 'retokenised completion',
@@ -20,20 +28,23 @@ export const b07: Fault = {
         'every id of every completion is equal; rows of different length (B37, B14) and completions that are not scored do not count',
       sources: ['huggingface/trl#5224', 'verl-project/verl#3720', 'sgl-project/sglang#26555'],
       why: 'Decoding and encoding again gives different ids.',
-      remedy: 'Keep the ids that the sampler returned and score those; do not decode and encode again.',
+      remedy:
+        'Keep the ids that the sampler returned and score those; do not decode and encode again. Where whole completions were exchanged, exchange their prompts, ids and log-probs together: look at what overrides the generation or the buffer of the trainer.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B10', 'B11', 'B12', 'B14', 'B19', 'B35', 'B37', 'B38', 'B39', 'B49', 'B51', 'B55'],
       proofs: ['native'],
       needs: ['ids', 'scoredIds'],
-      test({ ids, scoredIds }) {
+      test({ ids, scoredIds }, { completions }) {
         const different = differences(ids, scoredIds)
           .filter(({ row, token }) => token < Math.min(ids[row]!.length, scoredIds[row]!.length))
           .map(({ row, ...rest }) => ({ completion: row, ...rest }));
-        const measured = { completions: ids.length, different: different.length };
+        const places = new Set(different.map(({ completion }) => completion));
+        const prompts = wholePrompts(places, completions?.prompt ?? []);
+        const measured = { completions: ids.length, different: different.length, prompts };
         return different.length > 0 ? fail(measured, different) : pass(measured);
       },
       says: (m) =>
-        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.`,
+        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.${m.prompts > 0 ? say` They are all those of ${m.prompts} of the prompts: whole groups were exchanged after the sampling.` : ''}`,
     }),
   ],
 };

@@ -131,20 +131,32 @@ describe('B27.never', () => {
     });
   });
 
-  it('informs where the answer only ends the text, or the form is what is paid', () => {
-    for (const found of [
-      judged(
-        'exact',
-        (answer) => `It is ${answer}`,
-        () => 0,
-      ),
-      judged(
-        'format_reward',
-        (answer) => answer,
-        () => 0,
-      ),
-    ])
-      expect(found).toMatchObject({ severity: 'inform', measured: { isWhole: false } });
+  it('warns where the answer ends the text, and no reward pays anything', () => {
+    const found = judged(
+      'exact',
+      (answer) => `It is ${answer}`,
+      () => 0,
+    );
+    expect(found).toMatchObject({ severity: 'warn', measured: { isWhole: false, paysAny: false } });
+  });
+
+  it('informs where another reward pays something, or the form is what is paid', () => {
+    const ending = (answer: string) => `It is ${answer}`;
+    const withAnother = (record: StepRecord) => {
+      answering('exact', ending, () => 0)(record);
+      const { names, values } = record.rewards!;
+      Object.assign(record.rewards!, {
+        names: [...names!, 'other'],
+        values: Float64Array.from([...values!, ...values!.map((_, b) => b % 2)]),
+      });
+    };
+    expect(judgeRun('B27.never', recordsOf([1, 2], withAnother))).toMatchObject({ severity: 'inform' });
+    const form = judged(
+      'format_reward',
+      (answer) => answer,
+      () => 0,
+    );
+    expect(form).toMatchObject({ severity: 'inform', measured: { isWhole: false } });
   });
 
   it('passes a penalty that is 0, and no penalty that is always something', () => {

@@ -89,7 +89,7 @@ export const b27: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 3,
-      threshold: `over all records, no reward gives every completion the same value of 0 or less while ${ENOUGH_RIGHT} or more completions are the reference answer, word for word, unless it is 0 of a reward that is named for a penalty; where they only end in it, or the reward is named for the form, it only informs`,
+      threshold: `over all records, no reward gives every completion the same value of 0 or less while ${ENOUGH_RIGHT} or more completions are the reference answer, word for word, unless it is 0 of a reward that is named for a penalty; where they only end in it and some reward pays something, or the reward is named for the form, it only informs`,
       sources: [],
       why: 'Seen in a reward that cut off as many characters as the prompt has, and in one that compared with a column that the data did not have.',
       remedy:
@@ -113,8 +113,13 @@ export const b27: Fault = {
           return { reward, range, same: whole!.length, ending: ended!.length, text };
         });
       },
-      test(seen): Outcome<{ reward: string; right: number; isWhole: boolean }> {
-        const found = byReward(seen).flatMap(({ reward, own }) => {
+      test(seen): Outcome<{ reward: string; right: number; isWhole: boolean; paysAny: boolean }> {
+        const all = byReward(seen);
+        // Nobody earns anything at all.
+        const paysAny = all.some(({ own }) =>
+          own.some(({ range }) => range[1]! > range[0]! || range[1]! > 0),
+        );
+        const found = all.flatMap(({ reward, own }) => {
           const ranges = own.flatMap(({ range }) => range).filter(Number.isFinite);
           // A penalty of 0 is right where nothing is to be punished.
           const mayBeNothing = PENALTY_NAME.test(reward) && ranges[0] === 0;
@@ -123,16 +128,20 @@ export const b27: Fault = {
           const isWhole = same >= ENOUGH_RIGHT && !FORM.test(reward);
           if (!isDead || ending < ENOUGH_RIGHT) return [];
           const evidence = own.flatMap(({ step, text }): Evidence[] => (text ? [{ step, text }] : []));
-          return [{ measured: { reward, right: isWhole ? same : ending, isWhole }, evidence }];
+          const right = isWhole ? same : ending;
+          return [{ measured: { reward, right, isWhole, paysAny }, evidence, isForm: FORM.test(reward) }];
         });
         const [first] = found.sort((a, b) => Number(b.measured.isWhole) - Number(a.measured.isWhole));
-        if (!first) return pass({ reward: '', right: 0, isWhole: false });
-        return (first.measured.isWhole ? warn : inform)(first.measured, first.evidence);
+        if (!first) return pass({ reward: '', right: 0, isWhole: false, paysAny });
+        const { measured, evidence, isForm } = first;
+        return (measured.isWhole || !(paysAny || isForm) ? warn : inform)(measured, evidence);
       },
       says: (m) =>
         m.isWhole
           ? say`The reward ${m.reward} gives every completion the same, also ${m.right} that are the reference answer itself: it does not see the answer, or compares it with something else.`
-          : say`The reward ${m.reward} gives every completion the same, also ${m.right} that end in the reference answer: right only if it asks for something else.`,
+          : m.paysAny
+            ? say`The reward ${m.reward} gives every completion the same, also ${m.right} that end in the reference answer: right only if it asks for something else.`
+            : say`No completion earns anything, though ${m.right} end in the reference answer: the reward ${m.reward} looks for it elsewhere, such as in a tag or a box that the prompt does not ask for, or does not see it.`,
     }),
   ],
 };

@@ -54,6 +54,17 @@ testLogCheck('B54.rate', [
     verdict: 'pass',
   },
   {
+    name: 'a cosine whose period is a part of the run',
+    metrics: { learning_rate: times(24, (i) => 1e-4 * (0.5 + 0.5 * Math.cos((Math.PI * i) / 4))) },
+    verdict: 'warn',
+    measured: { low: 5 },
+  },
+  {
+    name: 'a cosine with restarts',
+    metrics: { learning_rate: times(24, (i) => 1e-4 * (0.5 + 0.5 * Math.cos((Math.PI * (i % 8)) / 7))) },
+    verdict: 'pass',
+  },
+  {
     name: 'a schedule that ends with the run',
     metrics: { learning_rate: times(60, (i) => (59 - i) * 1e-5) },
     verdict: 'pass',

@@ -23,6 +23,8 @@ const RUNAWAY = 5;
 const GROWN = 20;
 /** Most entries at a rate of 0 with which a schedule ends. */
 const MOST_AT_ZERO = 5;
+/** Part of the largest rate that is nothing, and that at which it is back. */
+const [NO_RATE, BACK] = [1e-3, 0.5];
 /** Fewest entries whose learning rates show a rise to the end. */
 const RISING = 10;
 
@@ -79,7 +81,7 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 7,
       rank: 3,
-      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer, or of the last 3 where those are a quarter; over ${RISING} entries or more not in equal steps up to the last. A rise only informs, unless the reward stands still over ${ENOUGH_STEPS} steps, or the run is over with it`,
+      threshold: `above 0 in some entry, and in one of the last tenth, or of the last ${MOST_AT_ZERO} where a tenth is fewer, or of the last 3 where those are a quarter; over ${RISING} entries or more not in equal steps up to the last. Once it has fallen to 0 it does not climb to half of the largest again; one that jumps there restarts. A rise to the last only informs, unless the reward stands still over ${ENOUGH_STEPS} steps, or the run is over with it`,
       sources: [],
       why: 'It separates lost updates from a warm-up that never ends: one longer than the run trains at a small part of the rate.',
       remedy: 'Check schedule and warm-up against the number of steps.',
@@ -88,9 +90,14 @@ export const b54: Fault = {
       settles: 'The learning rate that the formula of the schedule gives for each step.',
       proofs: ['native'],
       needs: ['learning_rate'],
-      test(
-        log,
-      ): Outcome<{ entries: number; largest: number; over?: number; since?: number; ended?: boolean }> {
+      test(log): Outcome<{
+        entries: number;
+        largest: number;
+        over?: number;
+        since?: number;
+        ended?: boolean;
+        low?: number;
+      }> {
         const rates = withoutNaN(log.column('learning_rate'));
         const measured = { entries: rates.length, largest: largest(rates) };
         if (log.isRounded('learning_rate') && measured.largest === 0)
@@ -102,6 +109,8 @@ export const b54: Fault = {
         const isOver = over >= Math.max(MOST_AT_ZERO, rates.length / 10);
         if (isOver || (over >= 3 && over >= rates.length / 4))
           return warn({ ...measured, over, since: log.steps.at(-over)! });
+        const low = lowBeforeClimb(log.column('learning_rate'), measured.largest);
+        if (low !== undefined) return warn({ ...measured, low: log.steps[low]! });
         if (!risesEvenly(rates)) return pass(measured);
         const { lastStep } = log.series;
         const ended = lastStep !== undefined && log.steps.at(-1)! >= lastStep;
@@ -112,7 +121,9 @@ export const b54: Fault = {
           ? say`The learning rate is 0 in all ${m.entries} entries.`
           : m.over !== undefined
             ? say`The learning rate is 0 in the last ${m.over} of ${m.entries} entries, from step ${m.since!} on: the schedule is over, and nothing is learnt any more.`
-            : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up ${m.ended ? 'was not over when the run was, so that all of it had a small part of the rate' : 'is not over'}.`,
+            : m.low !== undefined
+              ? say`The learning rate falls to 0 at step ${m.low} and climbs back: the schedule has a period that is a part of the run, such as a cosine whose T_max is not the number of updates.`
+              : say`The learning rate rises in equal steps to the last of ${m.entries} entries (${m.largest}): the warm-up ${m.ended ? 'was not over when the run was, so that all of it had a small part of the rate' : 'is not over'}.`,
     }),
     stepCheck({
       code: 'B54.uphill',
@@ -450,6 +461,17 @@ function risesEvenly(rates: ArrayLike<number>): boolean {
   const steps = Array.from({ length: rates.length - 1 }, (_, i) => rates[i + 1]! - rates[i]!);
   const most = largest(steps);
   return rates.length >= RISING && most > 0 && steps.every((step) => step > 0.8 * most);
+}
+
+/** The place of a rate of about 0 from which the rates climb back little by little; a restart jumps. */
+function lowBeforeClimb(rates: ArrayLike<number>, largest: number): number | undefined {
+  const all = Array.from(rates);
+  const begun = all.findIndex((rate) => rate >= BACK * largest);
+  const low = all.findIndex((rate, i) => i > begun && rate <= NO_RATE * largest);
+  if (low < 0) return undefined;
+  const next = all.findIndex((rate, i) => i > low && rate > NO_RATE * largest);
+  const isBack = all.some((rate, i) => i > next && rate >= BACK * largest);
+  return next > 0 && all[next]! < BACK * largest && isBack ? low : undefined;
 }
 
 /** Whether the reward of a long run stands still, below what it can be. */
