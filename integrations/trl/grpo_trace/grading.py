@@ -164,7 +164,10 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             drift = None
         if drift:
             rollout.probes.setdefault("drift", []).append({"reward": name, **drift})
-        if not one.kept and all(_agrees(used[row, k], value) for row, value in zip(chosen, own, strict=True)):
+        if regrade.together:
+            rollout.probes.setdefault("together", []).append({"reward": name, **regrade.together})
+        # What others of its batch have a part in tells nothing of time.
+        elif not one.kept and all(_agrees(used[row, k], value) for row, value in zip(chosen, own, strict=True)):
             one.kept = [(regrade.graded(row), value) for row, value in zip(chosen, own, strict=True)][:KEPT]
             one.kept_at = rollout.step
         pairs[name] = [
@@ -192,6 +195,8 @@ class _Regrade:
         self.others = {key: value for key, value in first.items() if key not in GRADED and key not in rows[0]}
         self.others |= {key: _nothing for key in ("log_extra", "log_metric") if key in first}
         self.told = [key for key in GRADED if key in first]
+        # Of a reward that depends on the other completions: what some earned, and earn alone.
+        self.together: dict | None = None
 
     def plain(self, chosen: list[int], used) -> list[float] | None:
         """Rewards of these rows, each graded alone; or, where a reward depends on its batch, in the batch in another
@@ -203,6 +208,15 @@ class _Regrade:
         first, again = self.grade_rows(whole), self.grade_rows(whole)
         if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
             return None
+        changed = [i for i, row in enumerate(chosen) if not _agrees(used[row], alone[i])]
+        most = max(changed, key=lambda i: _distance(used[chosen[i]], alone[i]))
+        self.together = {
+            "graded": len(chosen),
+            "changed": len(changed),
+            "earned": _or_none(float(used[chosen[most]])),
+            "earns": _or_none(alone[most]),
+            "equal": all(_distance(float(value), float(used[0])) == 0 for value in used),
+        }
         # Backwards groups stay together.
         backwards = self.grade_rows(whole[::-1])[::-1]
         return [backwards[row] for row in chosen]

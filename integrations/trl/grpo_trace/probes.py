@@ -74,7 +74,8 @@ def probe(trainer, method, rollout, scoring, inputs, mask, rows, lengths) -> dic
 
 
 def held_out_prompts(trainer) -> dict:
-    """Different prompts of the evaluation, and how many of them are in the training data; empty where either cannot be read."""
+    """Different prompts of the evaluation, how many of them are in the training data, and how many have other parts than any
+    prompt there; empty where either cannot be read."""
     evaluation = trainer.eval_dataset
     parts = list(evaluation.values()) if isinstance(evaluation, dict) else [evaluation]
     columns = [_prompts(part) for part in [trainer.train_dataset, *parts]]
@@ -82,7 +83,17 @@ def held_out_prompts(trainer) -> dict:
         return {}
     trained, *others = columns
     held_out = set().union(*others)
-    return {"prompts": len(held_out), "trained": len(held_out & trained)}
+    parts = {_parts(prompt) for prompt in trained}
+    unlike = sum(_parts(prompt) not in parts for prompt in held_out)
+    return {"prompts": len(held_out), "trained": len(held_out & trained), "unlike": unlike}
+
+
+def _parts(prompt: str) -> tuple:
+    """The roles of a prompt's messages; none of a text."""
+    messages = json.loads(prompt)
+    if not isinstance(messages, list):
+        return ()
+    return tuple(message.get("role") if isinstance(message, dict) else None for message in messages)
 
 
 def merged_adapters(model) -> bool:

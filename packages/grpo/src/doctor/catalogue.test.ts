@@ -7,6 +7,7 @@ import { addressOf } from './source.js';
 
 /** Faults that were seen where nobody else can look. One more needs a reason. */
 const WITHOUT_SOURCE = [
+  'B01.split',
   'B01.twice',
   'B03.cut',
   'B05.date',
@@ -17,6 +18,7 @@ const WITHOUT_SOURCE = [
   'B20.prompt',
   'B20.special',
   'B22.drift',
+  'B22.together',
   'B22.unstable',
   'B24.provider',
   'B24.signal',
@@ -69,6 +71,7 @@ const WITHOUT_SOURCE = [
   'B58.log',
   'B58.lost',
   'B58.still',
+  'B58.unlike',
   'B59.rows',
   'B59.rules',
   'B60.memory',

@@ -187,6 +187,7 @@ export function richRecord({
       activeDropout: [],
     },
     tokenizer: {
+      pieces: { ids: Int32Array.of(49), bytes: Uint8Array.of(49), lengths: Int32Array.of(1) },
       vocabularySize: 50,
       bosId: BOS,
       expectedBos: 1,
@@ -276,7 +277,8 @@ export function richRecord({
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
       reseeded: false,
       unfilled: [],
-      heldOut: { prompts: 40, trained: 0 },
+      heldOut: { prompts: 40, trained: 0, unlike: 0 },
+      together: [],
       changedSettings: [],
       skipped: 0,
       greedy: false,

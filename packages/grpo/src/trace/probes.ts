@@ -56,8 +56,13 @@ export const probesSchema = z.object({
   reseeded: z.boolean().optional(),
   /** Parameters of rewards that are empty by default, and that the data has no column for. */
   unfilled: z.array(z.object({ reward: z.string(), parameter: z.string() })).optional(),
-  /** Different held-out prompts, and how many of them are trained on, too. */
-  heldOut: z.object({ prompts: z.number().int(), trained: z.number().int() }).optional(),
+  /**
+   * Different held-out prompts, how many of them are trained on, too, and how many have other parts than any prompt that is
+   * trained on: other roles, or a text in place of messages.
+   */
+  heldOut: z
+    .object({ prompts: z.number().int(), trained: z.number().int(), unlike: z.number().int().optional() })
+    .optional(),
   /** Settings that are others than when training began. */
   changedSettings: z.array(z.object({ name: z.string(), from: z.string(), to: z.string() })).optional(),
   /** Whether the sampler is told to take the likeliest token. */
@@ -87,6 +92,22 @@ export const probesSchema = z.object({
         changed: z.number().int(),
         earned: real.nullable().optional(),
         earns: real.nullable().optional(),
+      }),
+    )
+    .optional(),
+  /**
+   * Completions of rewards that give them something else alone than among the others of the batch: how many were graded, how
+   * many changed, what the one that changed most earned, and earns alone, and whether all of the batch earned the same.
+   */
+  together: z
+    .array(
+      z.object({
+        reward: z.string(),
+        graded: z.number().int(),
+        changed: z.number().int(),
+        earned: real.nullable().optional(),
+        earns: real.nullable().optional(),
+        equal: z.boolean(),
       }),
     )
     .optional(),

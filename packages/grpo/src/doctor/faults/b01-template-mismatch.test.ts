@@ -92,3 +92,28 @@ testStepCheck('B01.twice', [
     measured: { prompts: 6, twice: 2 },
   },
 ]);
+
+const marked = (marks: string, pieces: readonly string[]) => (record: StepRecord) => {
+  const bytes = pieces.map((piece) => Buffer.from(piece));
+  record.tokenizer!.pieces = {
+    ids: Int32Array.from(pieces.keys()),
+    bytes: new Uint8Array(Buffer.concat(bytes)),
+    lengths: Int32Array.from(bytes, ({ length }) => length),
+  };
+  record.prompts!.texts = record.prompts!.texts!.map((text) => `${marks}${text}`);
+};
+
+testStepCheck('B01.split', [
+  {
+    name: 'ChatML in pieces',
+    plant: marked('<|im_start|>user\n', ['<', '|', 'im', '_', 'start', '>']),
+    verdict: 'warn',
+    measured: { mark: '<|im_start|>' },
+  },
+  {
+    name: 'ChatML of tokens',
+    plant: marked('<|im_start|>user\n', ['<|im_start|>', 'user']),
+    verdict: 'pass',
+  },
+  { name: 'marks that are plain text by design', plant: marked('<|user|>\n', ['<', '|']), verdict: 'pass' },
+]);

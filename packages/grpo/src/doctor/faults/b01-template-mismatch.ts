@@ -16,6 +16,10 @@ const HEADER = 6;
 /** Share of completions with markup above which chance in an untrained model does not explain it. */
 const MARKED = 0.25;
 
+/** Matches marks that are tokens in every model that was tuned with them. */
+const ALWAYS_ONE =
+  /<\|im_(?:start|end)\|>|<\|(?:start|end)_header_id\|>|<\|eot_id\|>|<(?:start|end)_of_turn>/g;
+
 export const b01: Fault = {
   code: 'B01',
   name: 'template mismatch',
@@ -89,6 +93,39 @@ export const b01: Fault = {
         say`The ${m.prompts} prompts are plain texts, though the tokenizer has a chat template: nothing tells the model where the question ends and the answer begins.`,
     }),
     stepCheck({
+      code: 'B01.split',
+      title: 'Tokens of a template are tokens of the vocabulary',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold:
+        'in fewer than half of the prompts stands a header or an end of ChatML, Llama 3 or Gemma that is no token of the vocabulary; other marks may be plain text by design, as Zephyr’s are',
+      sources: [],
+      why: 'Seen in a ChatML template on a tokenizer without its tokens: each mark became seven pieces of text, prompts four times as long, and the model had never seen any.',
+      remedy:
+        'Use the template that the model was tuned with. A new one needs its tokens added (add_special_tokens), the embeddings resized, and training on it before GRPO.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B16', 'B20', 'B27', 'B30', 'B62'],
+      settles: 'The ids of one prompt, each decoded by itself.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'promptTexts'],
+      test({ tokenizer: { pieces }, promptTexts }) {
+        if (!pieces) return notApplicable('tokenizer.pieces');
+        const known = new Set(textsOf(pieces));
+        const split = promptTexts.flatMap((text, prompt): Evidence[] => {
+          const mark = text?.match(ALWAYS_ONE)?.find((one) => !known.has(one));
+          return mark === undefined ? [] : [{ prompt, text: mark }];
+        });
+        const measured = { prompts: promptTexts.length, split: split.length, mark: split[0]?.text ?? '' };
+        return split.length > 0 && split.length >= promptTexts.length / 2
+          ? warn(measured, split)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.split} of ${m.prompts} prompts ${m.mark} is no token of the vocabulary but some pieces of text: the tokenizer does not know the tokens of this template, and the model has not learnt them.`,
+    }),
+    stepCheck({
       code: 'B01.twice',
       title: 'The template is applied once',
       stage: 'template',
@@ -130,6 +167,15 @@ export const b01: Fault = {
     }),
   ],
 };
+
+/** The texts of the tokens that occur. */
+function textsOf({ bytes, lengths }: { bytes: Uint8Array; lengths: Int32Array }): string[] {
+  let end = 0;
+  return Array.from(lengths, (length) => {
+    end += length;
+    return Buffer.from(bytes.subarray(end - length, end)).toString();
+  });
+}
 
 /** The token at which a header follows on itself, or on the beginning of another one without an end between. */
 function headerTwice(

@@ -100,3 +100,17 @@ testStepCheck('B22.unstable', [
   },
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);
+
+const together = (equal: boolean) => (record: StepRecord) => {
+  record.probes!.together = [{ reward: 'exact', graded: 6, changed: 3, earned: 0, earns: 1, equal }];
+};
+
+testStepCheck('B22.together', [
+  {
+    name: 'a batch of one value',
+    plant: together(true),
+    verdict: 'warn',
+    measured: { changed: 3, earns: 1 },
+  },
+  { name: 'a ranking', plant: together(false), verdict: 'inform' },
+]);

@@ -42,6 +42,34 @@ export const b22: Fault = {
         say`The reward ${m.names} gives the same completions other values when it is called again: it samples, or fails at times and pays that as a value.`,
     }),
     stepCheck({
+      code: 'B22.together',
+      title: 'A reward does not fail for a whole batch where it grades each completion',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold:
+        'where a reward gives some completions something else alone than in their batch, the batch has several values; such a reward only informs, since a ranking compares its completions',
+      sources: [],
+      why: 'Seen in a try around the loop over the completions: one text that could not be read took the rewards of all.',
+      remedy: 'Catch what one completion does wrong for that completion alone, inside the loop.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B16', 'B20', 'B25', 'B27', 'B30', 'B61'],
+      settles: 'The completions of one batch, each graded by a call of its own.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { together } }) {
+        if (!together) return notApplicable('probes.together');
+        const one = together.find(({ equal }) => equal) ?? together[0];
+        if (!one) return pass({ reward: '', graded: 0, changed: 0, earned: 0, earns: 0 });
+        const { equal, ...others } = one;
+        const measured = { ...others, earned: one.earned ?? 'nothing', earns: one.earns ?? 'nothing' };
+        return (equal ? warn : inform)(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} gives ${m.changed} of ${m.graded} completions something else alone than among the others of their batch (one earned ${m.earned}, and earns ${m.earns} alone): one completion decides for others, as where an error of one is caught for all.`,
+    }),
+    stepCheck({
       code: 'B22.drift',
       title: 'A reward gives a completion of an earlier step the value that it had then',
       stage: 'reward',

@@ -230,3 +230,13 @@ testLogCheck('B58.counted', [
     verdict: 'not applicable',
   },
 ]);
+
+const unlike = (count: number) => (record: StepRecord) => {
+  record.probes!.heldOut = { prompts: 40, trained: 0, unlike: count };
+};
+
+testStepCheck('B58.unlike', [
+  { name: 'all of them', plant: unlike(40), verdict: 'warn', measured: { unlike: 40 } },
+  { name: 'two of forty', plant: unlike(2), verdict: 'inform' },
+  { name: 'none', plant: unlike(0), verdict: 'pass' },
+]);

@@ -5,7 +5,7 @@ import { lossOf, MOST } from '../course/break.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { fromTheStart, rewardNames } from '../log-view.js';
-import { fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
@@ -53,6 +53,32 @@ export const b58: Fault = {
         isLoss
           ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
           : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
+    }),
+    stepCheck({
+      code: 'B58.unlike',
+      title: 'Held-out prompts have the parts that those of training have',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 1,
+      rank: 7,
+      threshold:
+        'at most half of the held-out prompts have other roles than any prompt that is trained on, or are a text in place of messages; fewer only inform',
+      sources: [],
+      why: 'Seen in an evaluation whose rows were made without the system message: 0.14 there, 0.36 in training.',
+      remedy: 'Make both sets of rows by the same function, system message included.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      settles: 'The first row of each set, printed.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { heldOut } }) {
+        const { prompts, unlike } = heldOut ?? {};
+        if (!prompts || unlike === undefined) return notApplicable('probes.heldOut.unlike');
+        const measured = { prompts, unlike };
+        if (unlike === 0) return pass(measured);
+        return (unlike > prompts / 2 ? warn : inform)(measured);
+      },
+      says: (m) =>
+        say`${m.unlike} of ${m.prompts} held-out prompts have other parts than those that are trained on, such as no system message: the evaluation asks in another way.`,
     }),
     logCheck({
       code: 'B58.counted',
