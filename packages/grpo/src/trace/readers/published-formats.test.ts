@@ -137,6 +137,39 @@ describe('a notebook', () => {
   });
 });
 
+describe('what was not measured', () => {
+  const RATIO = 'sampling/importance_sampling_ratio';
+
+  it('is a zero beside a cell that says so', async () => {
+    const reading = await readText(
+      'a.md',
+      `| Step | Training Loss | reward | kl | ${RATIO}/mean |
+| --- | --- | --- | --- | --- |
+| 1 | No log | 0.500000 | 0 | 0.000000 |
+| 2 | 0.100000 | 0.000000 | 0.010000 | 0.990000 |`,
+    );
+    expect(column(reading, 'reward')).toEqual([0.5, 0]);
+    expect(column(reading, 'kl')).toEqual([undefined, 0.01]);
+    expect(column(reading, `${RATIO}/mean`)).toEqual([undefined, 0.99]);
+  });
+
+  it('is a ratio whose least, mean and largest are 0', async () => {
+    const row = (step: number, least: number, mean: number, most: number) =>
+      JSON.stringify({
+        step,
+        reward: 0.5,
+        'clip_ratio/region_mean': 0,
+        [`${RATIO}/min`]: least,
+        [`${RATIO}/mean`]: mean,
+        [`${RATIO}/max`]: most,
+      });
+    const reading = await readText('a.jsonl', [row(1, 0, 0, 0), row(2, 0, 0.9, 1)].join('\n'));
+    expect(column(reading, `${RATIO}/mean`)).toEqual([undefined, 0.9]);
+    expect(column(reading, `${RATIO}/min`)).toEqual([undefined, 0]);
+    expect(column(reading, 'clip_ratio/region_mean')).toEqual([0, 0]);
+  });
+});
+
 describe('a JSON document', () => {
   it.each([
     ['a list', rows],

@@ -34,7 +34,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   // The settings tell how far apart entries without a step are.
   const apart = collected.counted ? hints.meaning?.stepsPerEntry : undefined;
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
-    const renamed = renaming.rename(values);
+    const renamed = renaming.rename(withoutEmptyRatios(values));
     producer.derive?.(renamed);
     solvedGroups(renamed);
     for (const [name, rest] of COMPLEMENTS) {
@@ -113,6 +113,21 @@ function dropCompared(values: Record<string, number>): void {
   // What is no number is wrong on every scale.
   for (const [name, value] of Object.entries(values))
     if (COMPARED.test(name) && Number.isFinite(value)) delete values[name];
+}
+
+/** Matches the mean of ratios of probabilities: none of them is 0. */
+const RATIO_MEAN = /(?:^|[/ ])(?:(?:importance|\w*sampling|is|prob|policy)_)?ratio(?: ?[/_] ?)mean$/i;
+
+/** Leaves out the ratios of an entry that has no token: their least, mean and largest are all 0. */
+function withoutEmptyRatios(values: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const empty = Object.keys(values)
+    .filter((name) => values[name] === 0 && RATIO_MEAN.test(name))
+    .map((name) => ['mean', 'min', 'max'].map((part) => name.replace(/mean$/i, part)))
+    .filter((family) => family.every((name) => values[name] === 0))
+    .flat();
+  return empty.length === 0
+    ? values
+    : Object.fromEntries(Object.entries(values).filter(([name]) => !empty.includes(name)));
 }
 
 /** A ratio may be of anything, unless a policy is trained. */
