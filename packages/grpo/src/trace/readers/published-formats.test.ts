@@ -131,6 +131,16 @@ describe('a notebook', () => {
     expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
   });
 
+  it('may be pasted into a text, among its words', async () => {
+    const rows = html.replaceAll('<td>', '\n      <td>').replace('</tr><tr>', '</tr>\n<tr>');
+    const text = `# Model card\n\nIt was trained with GRPO.\n\n${rows}\n\nMore words: a <tr is no row.\n`;
+    for (const name of ['README.md', 'a.txt']) {
+      const reading = await readText(name, text);
+      expect(steps(reading)).toEqual([1, 2]);
+      expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+    }
+  });
+
   it('without outputs says so', async () => {
     const empty = { ...notebook, cells: [{ ...notebook.cells[0]!, outputs: [] }] };
     await expect(readText('a.ipynb', JSON.stringify(empty))).rejects.toThrow(/without outputs/);

@@ -4,6 +4,7 @@ import { excerpt } from '../../errors/printable.js';
 import { type Line, linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
+import { withTableRows } from './log-formats/html-rows.js';
 import type { LogFormat } from './log-formats/log-format.js';
 import { LongTable } from './log-formats/long-table.js';
 import { NamedLines } from './log-formats/named-lines.js';
@@ -26,7 +27,9 @@ import { readingOf } from './series/log-reading.js';
  * @throws FormatError when no line told any metric
  */
 export function readTextLog({ path, head, watch }: Place, hints: Hints = {}): Reading {
-  return readLines(path, linesOf(path, 0, watch), beginsWithRow(head), hints);
+  const lines = linesOf(path, 0, watch);
+  const onlyRows = beginsWithRow(head);
+  return readLines(path, onlyRows ? lines : withTableRows(lines), onlyRows, hints);
 }
 
 /** The same of the lines of a file, whatever they were before; with `onlyRows` each must be a row. */
