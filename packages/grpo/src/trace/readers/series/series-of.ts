@@ -2,6 +2,7 @@ import { type Declared, declaredByBoth } from '../../declared.js';
 import type { MetricSeries, MetricsEntry } from '../../series.js';
 import { producerOf } from '../producers/index.js';
 import { solvedGroups } from '../producers/producer.js';
+import { commonName } from '../rows/metric-names.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
@@ -37,6 +38,7 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
     const renamed = renaming.rename(withoutEmptyRatios(values));
     producer.derive?.(renamed);
     solvedGroups(renamed);
+    flatGroups(renamed);
     for (const [name, rest] of COMPLEMENTS) {
       const share = renamed[name];
       if (share === undefined) continue;
@@ -113,6 +115,19 @@ function dropCompared(values: Record<string, number>): void {
   // What is no number is wrong on every scale.
   for (const [name, value] of Object.entries(values))
     if (COMPARED.test(name) && Number.isFinite(value)) delete values[name];
+}
+
+/** Matches how many groups a step has. */
+const GROUPS_OF_STEP = /(?:^|\/)(?:n|num|total|number_of)_?groups$|(?:^|\/)groups(?:_(?:total|count))?$/i;
+
+/** Turns a count of groups without a spread of rewards into their share, where the entry counts its groups, too. */
+function flatGroups(values: Record<string, number>): void {
+  const names = Object.keys(values);
+  const flat = names.find((name) => commonName(name) === 'frac_reward_zero_std');
+  const all = names.find((name) => GROUPS_OF_STEP.test(name));
+  if (flat === undefined || flat === 'frac_reward_zero_std' || all === undefined) return;
+  const [count, total] = [values[flat]!, values[all]!];
+  if (count <= total && total > 0) values.frac_reward_zero_std ??= count / total;
 }
 
 /** Matches the mean of ratios of probabilities: none of them is 0. */
