@@ -195,6 +195,31 @@ describe('a JSON document', () => {
     }
   });
 
+  it('may have values by step beside its log', async () => {
+    const eval_history = { 2: 0.3, step_4: 0.4 };
+    const reward_curve = { 1: 0.5, 2: 0.6, 3: 0.7 };
+    const columns = { step: [1, 2, 3], loss: [0.1, 0.1, 0.1] };
+    const reading = await readText('a.json', JSON.stringify({ ...columns, eval_history, reward_curve }));
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.6, 0.7, undefined]);
+    expect(column(reading, 'eval_history')).toEqual([undefined, 0.3, undefined, 0.4]);
+    expect(reading.notes).toContain('eval_history has 2 values by step: read beside the log.');
+    const { step: _, ...uncounted } = { ...columns, reward: [0.1, 0.2, 0.3] };
+    const left = await readText('a.json', JSON.stringify({ ...uncounted, eval_history }));
+    expect(steps(left)).toEqual([1, 2, 3]);
+    expect(left.notes.join()).toMatch(/eval_history has 2 values by step, .*: left out/);
+  });
+
+  it('may have its metric by step', async () => {
+    const reading = await readText('a.json', JSON.stringify({ reward: { 10: 0.2, 20: 0.3 } }));
+    expect(steps(reading)).toEqual([10, 20]);
+  });
+
+  it('with one row has one', async () => {
+    const reading = await readText('a.json', JSON.stringify({ log: [{ step: 1, loss: 0.1, reward: 0.5 }] }));
+    expect(reading.notes).toContain('1 row at log.');
+  });
+
   it('of an evaluation is no log', async () => {
     const text = JSON.stringify({ baseline: { accuracy: 0.5, n: 40 }, trained: { accuracy: 0.9, n: 40 } });
     await expect(readText('a.json', text)).rejects.toThrow(/summary of an evaluation/);
