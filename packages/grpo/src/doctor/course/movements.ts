@@ -42,6 +42,9 @@ const WORDS: Readonly<Record<Quantity, string>> = {
 
 export const wordsOf = (quantity: Quantity): string => WORDS[quantity];
 
+/** Whether levels of a quantity are geometric means, which ratios are judged by. */
+export const isGeometric = (quantity: Quantity): boolean => 'floor' in METRICS[quantity];
+
 /** A level of a quantity: shares as percentages. */
 export function levelText(quantity: Quantity, level: number): string {
   if (quantity === 'cut' || quantity === 'flat') return percent(level);

@@ -219,7 +219,7 @@ function notesOf(
 /** ` (line 61), and 2 times more` */
 function placesOf(firstLine: number | undefined, count: number): string {
   const where = firstLine === undefined ? '' : ` (line ${firstLine})`;
-  return count > 1 ? `${where}, and ${count - 1} times more` : where;
+  return count > 1 ? `${where}, and ${count === 2 ? 'once' : `${count - 1} times`} more` : where;
 }
 
 /** Takes the only reward function for the reward, where no entry has one. */
