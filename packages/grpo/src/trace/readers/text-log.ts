@@ -95,12 +95,9 @@ function nothingFound(path: string, lines: number, broken: BrokenParts, facts: L
   const found = first
     ? `; ${counted(broken.count, 'line')} ${broken.count === 1 ? 'looks like a broken row' : 'look like broken rows'}, such as line ${first.line}: ${first.reason}`
     : '';
-  const size =
-    lines === 0
-      ? 'the file is empty'
-      : lines === 1
-        ? 'its only line has no training metrics'
-        : `none of its ${lines} lines has training metrics`;
+  const none =
+    lines === 1 ? 'its only line has no training metrics' : `none of its ${lines} lines has training metrics`;
+  const size = lines === 0 ? 'the file is empty' : none;
   const { exception, skips } = facts.hints().meaning ?? {};
   const skipped = skips
     ? `; ${counted(skips.count, 'line')} of it ${skips.count === 1 ? 'says' : 'say'} that an update is skipped, first ${excerpt(skips.text)} (line ${skips.line})`
