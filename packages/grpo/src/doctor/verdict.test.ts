@@ -55,6 +55,12 @@ describe('a log', () => {
       (i: number) => 0.4 + 0.01 * i + noise(i),
       /rises so far: .* from 0\.4\d* to 0\.5\d*, a gain of 0\.0\d+ at least/,
     ],
+    [
+      'rises at once and falls from there',
+      40,
+      (i: number) => (i < 8 ? 0.1 : 1 - 0.02 * i) + noise(i) / 4,
+      /The reward rose from 0\.1\d* to 0\.2\d* at step 9; a straight line/,
+    ],
     ['falls', 14, (i: number) => 0.4 - 0.01 * i + noise(i), /falls so far: .*, a loss of 0\.\d+ at least/],
     [
       'stands still',

@@ -1,7 +1,7 @@
 /** What a diagnosis comes to, as one word. */
 
 import { mean } from '../maths/moments.js';
-import { FEWEST } from './course/movements.js';
+import { FEWEST, movementOf, whenText } from './course/movements.js';
 import { ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -61,6 +61,10 @@ export function littleOf({ course }: Diagnosis): string {
   const worth = isShare ? (1 - middle) / 10 : course.rewardUnit / 2;
   if (high < worth)
     return say`The reward does not rise so far: ${line}, and a gain of more than ${Math.max(0, high)} is excluded with 95 % confidence. So few entries do not tell whether it will.`;
+  const moved = movementOf(course, 'reward');
+  // What moved beyond the noise is not hidden by it, whatever a line says.
+  if (moved)
+    return say`${few} The reward ${moved.to > moved.from ? 'rose' : 'fell'} from ${moved.from} to ${moved.to} ${whenText(moved)}; ${line}.`;
   if (high > most - least)
     return say`${few} Its rewards lie between ${least} and ${most}, and their noise hides a gain of as much.`;
   return say`${few} ${line[0]!.toUpperCase()}${line.slice(1)}; a gain of up to ${high} is not excluded.`;
