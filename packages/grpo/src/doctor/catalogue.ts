@@ -42,7 +42,9 @@ Without one the records make a log, of rewards, lengths, entropy, gradient norm 
 A log is judged by its own course: the levels of a metric in the first and the last eighth of the run and between its
 changes, held to its noise. Of fewer than eight entries no noise is known: they are judged by what is exactly 0 or one value
 throughout, by sizes that no healthy run has, and, as those of up to 15, by changes that no noise of an entry makes: between values
-that all lie apart, or in equal order. The report shows which value lies beyond both ends. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
+that all lie apart, or in equal order. The report shows which value lies beyond both ends. A change has
+no date where the last entry alone shows it, and is told as one that came little by little where a straight line over the steps
+fits it clearly better than two levels. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
 fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
 fewer than 100 steps in which nothing was found and the reward does not visibly rise over 16 entries.
 

@@ -88,6 +88,13 @@ export const at = (log: LogView, index: number, text: string, value: number): Ev
   values: { value },
 });
 
+/** The value that a metric has at a step, as evidence of a change: the levels of both sides are not the entry's own. */
+export function entryAt({ course }: LogView, metric: string, step: number): Evidence {
+  const points = metric === METRICS.flat.name ? course.flatShares : course.pointsOf(metric);
+  const own = points.find((point) => point.step === step);
+  return { step, text: metric, ...(own && { values: { value: own.value } }) };
+}
+
 /** A metric at the first entry that has it, as evidence of what holds from the start. */
 export function fromTheStart(log: LogView, name: string): Evidence[] {
   const index = log.column(name).findIndex((value) => !Number.isNaN(value));

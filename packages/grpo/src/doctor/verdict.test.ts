@@ -26,6 +26,15 @@ describe('a log', () => {
     expect(verdictOf(diagnosisOf(20, 10, (i) => 0.2 + noise(i)))).toBe('too little to judge');
   });
 
+  it('has a line over its printed steps', () => {
+    const steps = [1, 2, 3, 4, 5, 6, 7, 8, 100, 200];
+    const entries = steps.map(
+      (step, i): MetricsEntry => ({ step, values: { reward: step / 400 + noise(i) } }),
+    );
+    const few = littleOf(examine({ series: { entries, producer: { name: 'test' } } }, registry));
+    expect(few).toMatch(/rises so far: .* to 0\.(?:49|5)\d*, /);
+  });
+
   it('is enough where the reward rises for good, and not where it falls back', () => {
     const risen = (i: number) => 0.2 + 0.02 * i + noise(i);
     expect(verdictOf(diagnosisOf(20, 1, risen))).toBe('nothing found');
@@ -45,6 +54,12 @@ describe('a log', () => {
       14,
       (i: number) => 0.4 + 0.01 * i + noise(i),
       /rises so far: .* from 0\.4\d* to 0\.5\d*, a gain of 0\.0\d+ at least/,
+    ],
+    [
+      'rises at once and falls from there',
+      40,
+      (i: number) => (i < 8 ? 0.1 : 1 - 0.02 * i) + noise(i) / 4,
+      /The reward rose from 0\.1\d* to 0\.2\d* at step 9; a straight line/,
     ],
     ['falls', 14, (i: number) => 0.4 - 0.01 * i + noise(i), /falls so far: .*, a loss of 0\.\d+ at least/],
     [

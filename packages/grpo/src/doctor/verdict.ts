@@ -1,8 +1,7 @@
 /** What a diagnosis comes to, as one word. */
 
 import { mean } from '../maths/moments.js';
-import { gainOver } from '../maths/trend.js';
-import { FEWEST } from './course/movements.js';
+import { FEWEST, movementOf, whenText } from './course/movements.js';
 import { ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
@@ -14,8 +13,6 @@ const FEWEST_RISING = 16;
 
 /** Mean of rewards from 0 to 1 from which little is left to learn. */
 const HIGH = 0.85;
-/** Bounds this many times as wide hold the true gain in 99 of 100 cases. */
-const SURE = 1.33;
 
 /**
  * `too little to judge`: nothing was found, in a log of few steps whose reward does not visibly rise. Step records are judged
@@ -50,13 +47,12 @@ export function littleOf({ course }: Diagnosis): string {
     return say`${few} The reward went from ${reward.start} to ${reward.end}; so few entries do not tell its noise.`;
   const values = reward.points.map(({ value }) => value);
   const [least, most, middle] = [Math.min(...values), Math.max(...values), mean(values)];
-  const { gain, low, high } = gainOver(values);
-  const line = say`a straight line through ${entries} rewards goes from ${middle - gain / 2} to ${middle + gain / 2}`;
-  // The bounds of one log in 20 miss its gain: to claim one takes a third more.
-  const isSure = Math.abs(gain) > SURE * (high - gain);
-  if (low > 0 && isSure)
+  const { from, to, low, high } = reward.line;
+  const line = say`a straight line through ${entries} rewards goes from ${from} to ${to}`;
+  const { direction } = reward;
+  if (direction === 'rises')
     return say`The reward rises so far: ${line}, a gain of ${low} at least with 95 % confidence. So few entries do not tell whether it stays there.`;
-  if (high < 0 && isSure)
+  if (direction === 'falls')
     return say`The reward falls so far: ${line}, a loss of ${-high} at least with 95 % confidence. So few entries do not tell whether it recovers.`;
   // The top of other rewards is not known.
   const isShare = least >= 0 && most <= 1;
@@ -65,6 +61,10 @@ export function littleOf({ course }: Diagnosis): string {
   const worth = isShare ? (1 - middle) / 10 : course.rewardUnit / 2;
   if (high < worth)
     return say`The reward does not rise so far: ${line}, and a gain of more than ${Math.max(0, high)} is excluded with 95 % confidence. So few entries do not tell whether it will.`;
+  const moved = movementOf(course, 'reward');
+  // What moved beyond the noise is not hidden by it, whatever a line says.
+  if (moved)
+    return say`${few} The reward ${moved.to > moved.from ? 'rose' : 'fell'} from ${moved.from} to ${moved.to} ${whenText(moved)}; ${line}.`;
   if (high > most - least)
     return say`${few} Its rewards lie between ${least} and ${most}, and their noise hides a gain of as much.`;
   return say`${few} ${line[0]!.toUpperCase()}${line.slice(1)}; a gain of up to ${high} is not excluded.`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { uniform } from './random.js';
-import { gainOver } from './trend.js';
+import { gainOver, isStraight } from './trend.js';
 
 describe('the gain of a straight line', () => {
   // Least squares by NumPy, and Student's quantiles 2.446912 and 2.306004. Neighbours differ in sign: r counts as 0.
@@ -38,6 +38,38 @@ describe('the gain of a straight line', () => {
   it('is exact where nothing errs', () => {
     const { low, high } = gainOver([1, 2, 3, 4, 5, 6, 7, 8]);
     expect([low, high]).toEqual([expect.closeTo(7, 9), expect.closeTo(7, 9)]);
-    expect(gainOver(Array(8).fill(2))).toEqual({ gain: 0, low: 0, high: 0 });
+    expect(gainOver(Array(8).fill(2))).toMatchObject({ gain: 0, low: 0, high: 0 });
+  });
+
+  it('is fitted over the places of the values', () => {
+    const at = [1, 2, 3, 4, 5, 6, 7, 100];
+    const { from, to, gain } = gainOver(
+      at.map((x) => 0.01 * x),
+      at,
+    );
+    expect([from, to, gain]).toEqual([
+      expect.closeTo(0.01, 9),
+      expect.closeTo(1, 9),
+      expect.closeTo(0.99, 9),
+    ]);
+  });
+});
+
+describe('a straight line', () => {
+  const noise = (i: number) => 0.05 * Math.sin(1.7 * i * i);
+  const places = Array.from({ length: 40 }, (_, i) => i);
+
+  it('fits a drift better than two levels, and a jump worse', () => {
+    const straight = (value: (i: number) => number) => isStraight(places.map(value), places);
+    expect(straight((i) => 0.02 * i + noise(i))).toBe(true);
+    expect(straight((i) => (i < 25 ? 0 : 0.8) + noise(i))).toBe(false);
+    expect(straight(noise)).toBe(false);
+    expect(straight(() => 0.5)).toBe(false);
+  });
+
+  it('is one over the places of the values', () => {
+    const at = places.map((i) => 1.2 ** i);
+    const values = at.map((x, i) => x / 100 + noise(i));
+    expect([isStraight(values, at), isStraight(values, places)]).toEqual([true, false]);
   });
 });

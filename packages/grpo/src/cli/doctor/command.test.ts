@@ -147,7 +147,7 @@ describe('grpo doctor', () => {
   it.each([
     ['is not there', {}, ['nowhere.log'], /nowhere\.log/],
     ['is empty', { 'run.log': '' }, ['run.log'], /run\.log: the file is empty/],
-    ['tells nothing', { 'run.log': 'hello\n' }, ['run.log'], /none of its 1 lines has training metrics/],
+    ['tells nothing', { 'run.log': 'hello\n' }, ['run.log'], /its only line has no training metrics/],
     ['is missing', {}, [], /the doctor needs one path/],
     ['is one of two', { 'a.log': '' }, ['a.log', 'a.log'], /the doctor needs one path/],
   ] as const)('ends with exit code 2 and one message when the path %s', async (_, files, argv, message) => {

@@ -94,7 +94,27 @@ describe('a place', () => {
     [{ step: 1, text: 'grad_norm', values: { value: 0 } }, 'step 1: grad_norm 0'],
     [{ step: 1, values: { kl: 0.25, beta: 1e-7 } }, 'step 1: kl 0.25, beta 1e-7'],
     [{ text: 'the answer' }, '"the answer"'],
+    [{ text: 'reward', values: { level: 0.5 } }, 'reward · a level of 0.5'],
   ])('is written down to the token', (evidence, text) => expect(place(evidence)).toBe(text));
+});
+
+it('names the findings without room, and the means that are geometric', async () => {
+  const rows = Array.from({ length: 120 }, (_, i) => {
+    const [noise, isLate] = [0.01 * Math.sin(1.7 * i * i), i > 60];
+    return JSON.stringify({
+      step: i + 1,
+      reward: (isLate ? 0.05 : 0.8) + noise,
+      entropy: (isLate ? 0.001 : 0.5) * (1 + noise),
+      grad_norm: (isLate ? 9 : 0.3) * (1 + noise),
+      frac_reward_zero_std: (isLate ? 0.8 : 0.1) + noise,
+      'completions/mean_length': (isLate ? 900 : 100) * (1 + noise),
+      'completions/clipped_ratio': (isLate ? 0.9 : 0.05) + noise,
+      'sampling/sampling_logp_difference/mean': (isLate ? 0.5 : 0.01) * (1 + noise),
+    });
+  });
+  const text = (await reported('a.jsonl', rows.join('\n'))).replace(/\s+/g, ' ');
+  expect(text).toContain('as means (geometric of mean length, entropy, gradient norm, ');
+  expect(text).toMatch(/\d more \(B\d\d\.[a-z-]+, [a-z ]+[;,)]/);
 });
 
 it('puts what stands out of a log that is too little before its course, with what to do', async () => {

@@ -2,6 +2,7 @@
  * A report for a terminal, in one screen: the cause first, the course of the run, what follows from the cause, and what
  * could not be judged last. What has no room is counted; the page and the JSON have it.
  */
+import { isGeometric } from '../../doctor/course/movements.js';
 import { type CourseRow, rowText } from '../../doctor/course/rows.js';
 import { entryOf } from '../../doctor/registry.js';
 import { UNPROVED } from '../../view/report/examined.js';
@@ -15,6 +16,9 @@ const NAMES = 12;
 const LINES = 25;
 /** Rows of the course. */
 const MOST_ROWS = 5;
+
+/** Lines of the findings without room, where there is none for more. */
+const MOST_OF_LEFT = 1;
 
 const LABELS = {
   fail: colors.red(colors.bold('FAIL')),
@@ -71,12 +75,14 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
     const line = `${name.padEnd(widths[0]!)}  ${levels.padEnd(widths[1]!)}  ${when}`.trimEnd();
     return line.length > width - MARGIN ? wrap(`${name} ${levels}, ${when}`, width - MARGIN) : [line];
   });
+  const ratios = rows.filter(({ quantity }) => quantity !== undefined && isGeometric(quantity));
+  const geometric = ratios.length === 0 ? '' : ` (geometric of ${ratios.map(({ name }) => name).join(', ')})`;
   const rest = most > 1 ? others.map(([name, levels]) => `${name} ${levels}`).join(', ') : '';
   return [
     ...wrap(
       rows.every(({ isShort }) => isShort)
         ? 'First entry → last:'
-        : 'First eighth of the run → last, as means, with the step of the change and its distance from the noise:',
+        : `First eighth of the run → last, as means${geometric}, with the step of the change and its distance from the noise:`,
       width,
     ),
     ...[...lines, ...(rest === '' ? [] : wrap(rest, width - MARGIN))].map(
@@ -91,7 +97,7 @@ function courseLines(rows: readonly CourseRow[], width: number, most: number): s
  */
 function sectionLines({ sections, cause, isSound }: Report, width: number, room: number): string[] {
   const lines: string[] = [];
-  const left: string[] = [];
+  const left: ReportItem[] = [];
   for (const { title, findings, brief } of sections) {
     for (const [i, item] of findings.entries()) {
       const head = i === 0 ? [...(lines.length > 0 ? [''] : []), `${title}:`] : [];
@@ -102,15 +108,18 @@ function sectionLines({ sections, cause, isSound }: Report, width: number, room:
             (line) => ' '.repeat(MARGIN) + line,
           ),
         );
-      // Independent faults are always printed. The last line lists the codes of the findings without room.
+      // Independent faults are always printed. The end names the findings without room.
       const isOwn = !brief || item.finding.severity === 'fail';
       if (isOwn || (left.length === 0 && lines.length + more.length < room)) lines.push(...more);
-      else left.push(item.finding.code);
+      else left.push(item);
     }
   }
-  return left.length === 0
-    ? lines
-    : [...lines, ...wrap(`${left.length} more (${left.join(', ')}): --json and --html have all.`, width)];
+  if (left.length === 0) return lines;
+  const told = (names: readonly string[]) =>
+    wrap(`${left.length} more (${names.join('; ')}): --json and --html have all.`, width);
+  const named = told(left.map(({ label }) => label));
+  const short = told(left.map(({ finding }) => finding.code));
+  return [...lines, ...(named.length <= Math.max(MOST_OF_LEFT, room - lines.length) ? named : short)];
 }
 
 /** A finding with all that is known of it. */

@@ -1,5 +1,6 @@
 /** Finds changes in logs of a few entries that are larger than the noise of an entry, which such a log does not show. */
 import { median } from '../../maths/quantile.js';
+import { isStraight } from '../../maths/trend.js';
 import type { MetricCourse, Point, Shift } from './metric-course.js';
 
 /** A change for good: all values before it lie on one side, all after it on the other. */
@@ -10,6 +11,8 @@ export interface Break extends Omit<Shift, 'beyond'> {
   isSteady: boolean;
   /** Whether more than one entry of either side shows it. */
   isShown: boolean;
+  /** Whether the last entry alone shows it. */
+  isLast: boolean;
 }
 
 const FEWEST = 3;
@@ -23,7 +26,8 @@ const NEARLY = 0.75;
 const VAST = Math.log(10);
 
 /** The change of a metric in a short log: where two sides lie farthest apart; undefined where none do. */
-export function breakOf({ points, floor }: MetricCourse): Break | undefined {
+export function breakOf(course: MetricCourse): Break | undefined {
+  const { points, floor } = course;
   if (points.length < FEWEST || points.length > MOST) return undefined;
   const scale = (value: number) => (floor === undefined ? value : Math.log(Math.max(value, floor)));
   const values = points.map(({ value }) => value);
@@ -48,7 +52,16 @@ export function breakOf({ points, floor }: MetricCourse): Break | undefined {
   const isSteady = isOrdered && (points.length >= STEADY || (floor !== undefined && isVast));
   const [from, to] = isSteady ? [values[0]!, values.at(-1)!] : [median(before), median(after)];
   const isShown = isSteady || Math.min(before.length, after.length) > 1;
-  return { from, to, step: points[before.length]!.step, near, isSteady, isShown };
+  return {
+    from,
+    to,
+    step: points[before.length]!.step,
+    near,
+    isSteady,
+    isShown,
+    isDrift: course.isStraight(),
+    isLast: !isSteady && after.length === 1,
+  };
 }
 
 /** Whether the values changed so many times, and the nearest of both sides by the root of it. */
@@ -64,6 +77,8 @@ export function isBy({ from, to, near, isSteady }: Break, share: number): boolea
 
 /** A reward or an accuracy that lost most of what it had, for good. */
 export interface Loss extends Omit<Shift, 'beyond'> {
+  /** Whether the last entry alone shows it. */
+  isLast: boolean;
   /** Whether the values before it alone rule chance out. */
   isSure: boolean;
 }
@@ -96,6 +111,11 @@ export function lossOf(points: readonly Point[], lost: number): Loss | undefined
     from: best,
     to,
     step: points[Math.min(turn, begin)]!.step,
+    isLast: Math.min(turn, begin) === points.length - 1,
+    isDrift: isStraight(
+      values,
+      points.map(({ step }) => step),
+    ),
     isSure: !isOneGroup && (least - most) / (top - most) > critical,
   };
 }

@@ -100,6 +100,37 @@ describe('flat groups of a log without their share', () => {
   });
 });
 
+describe('a change', () => {
+  const textOf = (values: readonly number[]) =>
+    rowText(courseRows(new RunCourse(seriesOf({ metrics: { reward: values } })))[0]!)[2];
+  const noise = (i: number) => 0.02 * Math.sin(1.7 * i * i);
+  const values = (count: number, value: (i: number) => number) =>
+    Array.from({ length: count }, (_, i) => value(i));
+
+  it('is dated where it is a jump, and told as a drift where a straight line fits', () => {
+    expect(textOf(values(40, (i) => (i < 20 ? 0.2 : 0.8) + noise(i)))).toMatch(/^rose at step 21, /);
+    expect(textOf(values(40, (i) => 0.2 + 0.015 * i + noise(i)))).toMatch(/^rose little by little, half /);
+  });
+
+  it('is none that the last entry alone shows, or between levels that are printed alike', () => {
+    const { beyond } = new MetricCourse(points([...swing(0.1, 15), 9])).shift;
+    expect(beyond).toBe(0);
+    expect(new MetricCourse(points(values(20, (i) => (i < 10 ? 0.56702 : 0.56704)))).shift.beyond).toBe(0);
+    expect(breakOf(new MetricCourse(points([0.4, 0.4, 9.5])))).toMatchObject({ isLast: true });
+    expect(textOf([0.4, 0.4, 9.5])).toBe('');
+  });
+
+  it('is not within the noise where a straight line surely rises', () => {
+    const drift = values(14, (i) => 0.4 + 0.01 * i + noise(4 * i));
+    const course = new RunCourse(seriesOf({ metrics: { reward: drift } }));
+    expect(course.of('reward')!.direction).toBe('rises');
+    expect(rowText({ ...courseRows(course)[0]!, movement: undefined as never })[2]).toBe(
+      'rises along a straight line only',
+    );
+    expect(textOf(values(40, noise))).toBe('within the noise of both');
+  });
+});
+
 describe('rows of a short log', () => {
   const textsOf = (metrics: Record<string, (number | undefined)[]>) =>
     courseRows(new RunCourse(seriesOf({ metrics }))).map((row) => rowText(row).join('  ').trim());
@@ -151,7 +182,7 @@ describe('breakOf', () => {
     expect([isTimes(found, 16), isTimes(found, 17)]).toEqual([true, false]);
   });
   it('does not call a change many times whose sides nearly meet', () => {
-    const found = { from: 0.5, to: 2.1, step: 4, near: { from: 0.9, to: 1.7 }, isShown: true };
+    const found = { from: 0.5, to: 2.1, step: 4, near: { from: 0.9, to: 1.7 }, isShown: true, isLast: false };
     expect(isTimes({ ...found, isSteady: false }, 4)).toBe(false);
     expect(isTimes({ ...found, isSteady: true }, 4)).toBe(true);
   });
@@ -166,9 +197,9 @@ describe('breakOf', () => {
 });
 
 it('rows of a short log give zeros as they are, and the step of a break', () => {
-  const course = new RunCourse(seriesOf({ metrics: { grad_norm: [0.3, 0.1, 0], entropy: [0.4, 0.4, 9.5] } }));
+  const course = new RunCourse(seriesOf({ metrics: { grad_norm: [0.3, 0.1, 0], entropy: [0.4, 9.4, 9.5] } }));
   const texts = courseRows(course).map((row) => rowText(row).join(' '));
   expect(texts).toEqual(
-    expect.arrayContaining(['entropy 0.4 → 9.5 rose at step 3', expect.stringMatching(/norm 0\.3 → 0 /)]),
+    expect.arrayContaining(['entropy 0.4 → 9.5 rose at step 2', expect.stringMatching(/norm 0\.3 → 0 /)]),
   );
 });

@@ -1,6 +1,8 @@
 /** The way of one metric through a run: where it began, where it ended, how noisy it is, and when its level changed. */
 import { mean, moments } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
+import { directionOf, type Gain, gainOver, isStraight } from '../../maths/trend.js';
+import { formatValue } from '../sentence.js';
 import { type Segment, segmentsOf } from './segments.js';
 
 /** A value of a metric and the step that it stands at. */
@@ -17,8 +19,12 @@ export interface Shift {
   step: number;
   /** How many standard errors the two levels lie apart. */
   beyond: number;
+  /** Whether it came little by little: a straight line fits it clearly better than two levels. */
+  isDrift?: boolean;
 }
 
+/** Fewer points have no bounds of a line. */
+const FEWEST_OF_LINE = 8;
 /** As many points are looked at; of more, neighbours are averaged. */
 const MOST = 400;
 
@@ -26,6 +32,8 @@ export class MetricCourse {
   readonly points: readonly Point[];
   /** Deviation of a point from its level, on the scale that the metric is judged on. */
   readonly noise: number;
+  /** The points that are looked at, and their values on the scale of the metric. */
+  readonly #seen: readonly Point[];
   readonly #scaled: readonly number[];
   #segments: Segment[] | undefined;
 
@@ -37,7 +45,8 @@ export class MetricCourse {
     readonly floor?: number,
   ) {
     this.points = points;
-    this.#scaled = thinned(points).map(({ value }) => this.#toScale(value));
+    this.#seen = thinned(points);
+    this.#scaled = this.#seen.map(({ value }) => this.#toScale(value));
     this.noise = noiseOf(this.#scaled);
   }
 
@@ -70,6 +79,19 @@ export class MetricCourse {
     return { value, step, share: count / this.points.length };
   }
 
+  /** The straight line through all points by their steps. */
+  get line(): Gain {
+    return gainOver(
+      this.points.map(({ value }) => value),
+      this.points.map(({ step }) => step),
+    );
+  }
+
+  /** Whether that line surely rises or falls; undefined where it may do neither, or for too few points. */
+  get direction(): 'rises' | 'falls' | undefined {
+    return this.points.length < FEWEST_OF_LINE ? undefined : directionOf(this.line);
+  }
+
   /** From the first eighth to the last. */
   get shift(): Shift {
     return this.#shift({ from: 0, to: this.#eighth });
@@ -96,6 +118,13 @@ export class MetricCourse {
     const lasting = this.#stretches.filter(({ from, to }) => to - from >= eighth);
     const best = lasting.reduce((a, b) => (b.level > a.level ? b : a), lasting[0]!);
     return best ? this.#between({ from: 0, to: eighth }, best) : this.shift;
+  }
+
+  /** Whether two values or more are left from a change on, and all lie nearer to its new level than to the old one. */
+  stays({ from, to, step }: Omit<Shift, 'beyond'>): boolean {
+    const middle = (this.#toScale(from) + this.#toScale(to)) / 2;
+    const since = this.points.filter((point) => point.step >= step);
+    return since.length > 1 && since.every(({ value }) => this.#toScale(value) > middle === to > from);
   }
 
   /** Steps of a stretch in the middle that fulfils the test while start and end do not: it healed. */
@@ -137,12 +166,26 @@ export class MetricCourse {
     const levels = [before, after].map(({ from, to }) => mean(this.#scaled.slice(from, to)));
     const [old, fresh] = levels as [number, number];
     const error = this.noise * Math.sqrt(1 / (before.to - before.from) + 1 / (after.to - after.from));
+    const [from, to] = [this.#fromScale(old), this.#fromScale(fresh)];
+    const isSame = old === fresh || formatValue(from) === formatValue(to);
+    const turn = isSame ? after.from : this.#turn(before.from, after.to, old, fresh);
+    // The last entry alone dates nothing: the next one may be as those before it.
+    const isLast = turn === this.points.length - 1;
     return {
-      from: this.#fromScale(old),
-      to: this.#fromScale(fresh),
-      step: this.#stepOf(old === fresh ? after.from : this.#turn(before.from, after.to, old, fresh)),
-      beyond: old === fresh ? 0 : Math.abs(fresh - old) / error,
+      from,
+      to,
+      step: this.#stepOf(turn),
+      beyond: isSame || isLast ? 0 : Math.abs(fresh - old) / error,
+      isDrift: this.isStraight(before.from, after.to),
     };
+  }
+
+  /** Whether a stretch is a straight line, on the scale of the metric or as it is. */
+  isStraight(from = 0, to = this.#seen.length): boolean {
+    const seen = this.#seen.slice(from, to);
+    const at = seen.map(({ step }) => step);
+    const plain = seen.map(({ value }) => value);
+    return isStraight(this.#scaled.slice(from, to), at) || isStraight(plain, at);
   }
 
   /** How many standard errors two stretches lie apart by the scatter in each, which holds outliers and trends, too. */

@@ -8,6 +8,8 @@ import { BEYOND_NOISE, METRICS, type Quantity, type RunCourse } from './run-cour
 export interface Movement extends Omit<Shift, 'beyond'> {
   quantity: Quantity;
   beyond?: number;
+  /** Whether the last entry alone shows it. */
+  isLast?: boolean;
 }
 
 /** Changes that no noise of an entry makes: so many times, of shares a difference. Rewards and evaluations are noisy. */
@@ -40,6 +42,9 @@ const WORDS: Readonly<Record<Quantity, string>> = {
 
 export const wordsOf = (quantity: Quantity): string => WORDS[quantity];
 
+/** Whether levels of a quantity are geometric means, which ratios are judged by. */
+export const isGeometric = (quantity: Quantity): boolean => 'floor' in METRICS[quantity];
+
 /** A level of a quantity: shares as percentages. */
 export function levelText(quantity: Quantity, level: number): string {
   if (quantity === 'cut' || quantity === 'flat') return percent(level);
@@ -59,11 +64,12 @@ function matters(course: RunCourse, quantity: Quantity, { from, to }: Shift): bo
 export function movementOf(course: RunCourse, quantity: Quantity): Movement | undefined {
   const metric = course.of(quantity);
   if (!metric) return undefined;
-  if (metric.points.length < FEWEST) return largeBreak(course, quantity);
   const shift = quantity === 'reward' ? rewardShift(course, metric) : metric.shift;
-  return shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift)
-    ? { quantity, ...shift }
-    : largeBreak(course, quantity);
+  if (metric.points.length >= FEWEST && shift.beyond >= BEYOND_NOISE && matters(course, quantity, shift))
+    return { quantity, ...shift };
+  // The last entry alone dates nothing.
+  const found = largeBreak(course, quantity);
+  return found?.isLast ? undefined : found;
 }
 
 /** The reward's fall from its best; else what it gained for good, where first and last eighth alone do not show it. */
@@ -82,6 +88,27 @@ export function largeBreak(course: RunCourse, quantity: Quantity): (Movement & B
   return isLarge ? { quantity, ...found } : undefined;
 }
 
+/** How a change is dated. */
+export type Dated = {
+  step: number;
+  isDrift?: boolean;
+  /** Whether the last entry alone shows it. */
+  isLast?: boolean;
+};
+
+/** How a change is dated, for the measurements of a finding. */
+export const datedOf = ({ step, isDrift = false, isLast = false }: Dated): Required<Dated> => ({
+  step,
+  isDrift,
+  isLast,
+});
+
+/** Says when a change came. */
+export function whenText({ step, isDrift, isLast }: Dated): string {
+  if (isLast) return 'in the last entry alone';
+  return isDrift ? `little by little, half of it by step ${step}` : `at step ${step}`;
+}
+
 /** What moved beside a change, the first first: `Before it: the entropy (step 14). Then: the gap (step 27).` */
 export function companionsOf(course: RunCourse, main: Movement): string {
   const others: readonly Quantity[] = ['length', 'cut', 'entropy', 'kl', 'gradient', 'gap', 'flat'];
@@ -90,7 +117,12 @@ export function companionsOf(course: RunCourse, main: Movement): string {
     .flatMap((quantity) => movementOf(course, quantity) ?? [])
     .sort((a, b) => a.step - b.step);
   const list = (some: readonly Movement[]) =>
-    some.map(({ quantity, step }) => `${WORDS[quantity]} (step ${step})`).join(', ');
+    some
+      .map(
+        ({ quantity, step, isDrift }) =>
+          `${WORDS[quantity]} (${isDrift ? 'little by little, half by ' : ''}step ${step})`,
+      )
+      .join(', ');
   const before = moved.filter(({ step }) => step < main.step);
   const after = moved.slice(before.length);
   const parts = [

@@ -2,7 +2,7 @@
 import { functionOf, OF_THE_MACHINE } from '../log-view.js';
 import { say } from '../sentence.js';
 import { MetricCourse, type Point } from './metric-course.js';
-import { FEWEST, levelText, type Movement, movementOf, wordsOf } from './movements.js';
+import { FEWEST, levelText, type Movement, movementOf, whenText, wordsOf } from './movements.js';
 import { METRICS, type Quantity, type RunCourse } from './run-course.js';
 
 /** Any other metric of a short log is shown where it grew or shrank so many times, or fell to 0. */
@@ -22,6 +22,8 @@ export interface CourseRow {
   start: number;
   end: number;
   movement?: Movement;
+  /** The direction of a straight line through all points, where it is sure. */
+  direction?: 'rises' | 'falls';
   /** Whether there are too few points to know the noise. */
   isShort?: true;
   /** The value of a short log that lies beyond both ends. */
@@ -96,9 +98,9 @@ function changesSize(points: readonly Point[]): boolean {
 
 function levelsOf(
   metric: MetricCourse,
-): Pick<CourseRow, 'start' | 'end' | 'isShort' | 'extreme' | 'isConstant'> {
-  const { start, end, points } = metric;
-  if (points.length >= FEWEST) return { start, end };
+): Pick<CourseRow, 'start' | 'end' | 'direction' | 'isShort' | 'extreme' | 'isConstant'> {
+  const { start, end, points, direction } = metric;
+  if (points.length >= FEWEST) return { start, end, ...(direction && { direction }) };
   const values = points.map(({ value }) => value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   if (points.length >= 3 && least === most) return { start, end, isShort: true, isConstant: true };
@@ -122,8 +124,8 @@ export function rowText({ name, quantity, start, end, ...row }: CourseRow): [str
   const levels = `${text(start)} → ${text(end)}`;
   if (row.isConstant) return [name, levels, 'the same at each entry'];
   if (row.movement && row.movement.beyond === undefined) {
-    const { from, to, step } = row.movement;
-    return [name, levels, `${to > from ? 'rose' : 'fell'} at step ${step}`];
+    const { from, to } = row.movement;
+    return [name, levels, `${to > from ? 'rose' : 'fell'} ${whenText(row.movement)}`];
   }
   if (row.extreme) {
     const { value, step } = row.extreme;
@@ -133,10 +135,11 @@ export function rowText({ name, quantity, start, end, ...row }: CourseRow): [str
       `${value > Math.max(start, end) ? 'up' : 'down'} to ${text(value)} at step ${step}`,
     ];
   }
+  if (!row.movement && row.direction) return [name, levels, `${row.direction} along a straight line only`];
   if (!row.movement) return [name, levels, row.isShort || !quantity ? '' : 'within the noise of both'];
-  const { from, to, step, beyond = 0 } = row.movement;
+  const { from, to, beyond = 0 } = row.movement;
   const verb = to > from ? 'rose' : 'fell';
   const since = from === start ? '' : ` from ${text(from)}`;
   const sure = beyond > 100 ? 'over 100' : String(Math.round(beyond));
-  return [name, levels, `${verb}${since} at step ${step}, ${sure} σ`];
+  return [name, levels, `${verb}${since} ${whenText(row.movement)}, ${sure} σ`];
 }

@@ -1,7 +1,8 @@
 import { logCheck, stepCheck } from '../check.js';
-import { companionsOf, largeBreak, movementOf } from '../course/movements.js';
+import { companionsOf, type Dated, datedOf, largeBreak, movementOf, whenText } from '../course/movements.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
+import { entryAt } from '../log-view.js';
 import { endsTrained } from '../measures/end-token.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
@@ -10,10 +11,9 @@ import { percent, say } from '../sentence.js';
 const FEWEST = 16;
 
 /** The share of truncated completions from a level to another: at a step, or between two until it healed. */
-type Rise = {
+type Rise = Dated & {
   from: number;
   to: number;
-  step: number;
   until?: number;
   reward?: number;
   /** The reward before it rose; missing where it did not. */
@@ -126,23 +126,23 @@ export const b08: Fault = {
           const measured = {
             from,
             to,
-            step,
+            ...datedOf(moved),
             ...(reward && { reward: reward.end }),
             ...(gain && { gainedFrom: gain.from }),
           };
           return warn({ ...measured, moved: companionsOf(log.course, moved) }, [
-            { step, text: 'completions/clipped_ratio', values: { value: to } },
+            entryAt(log, 'completions/clipped_ratio', step),
           ]);
         }
         const healed = cut.healed(isMore);
         if (!healed) return pass({ from: cut.start, to: cut.end });
         return inform({ from: cut.start, to: healed.level, step: healed.from, until: healed.to }, [
-          { step: healed.from, text: 'completions/clipped_ratio', values: { value: healed.level } },
+          entryAt(log, 'completions/clipped_ratio', healed.from),
         ]);
       },
       says: (m) =>
         m.until === undefined
-          ? say`The completions stop ending by themselves: truncated ${percent(m.from)} → ${percent(m.to)} at step ${m.step}${m.reward === undefined ? '' : m.gainedFrom === undefined ? say`, at a reward of ${m.reward} at the end` : say`, while the reward rose from ${m.gainedFrom} to ${m.reward}: it may pay for what comes after the answer`}. ${m.moved!}`
+          ? say`The completions stop ending by themselves: truncated ${percent(m.from)} → ${percent(m.to)} ${whenText(m)}${m.reward === undefined ? '' : m.gainedFrom === undefined ? say`, at a reward of ${m.reward} at the end` : say`, while the reward rose from ${m.gainedFrom} to ${m.reward}: it may pay for what comes after the answer`}. ${m.moved!}`
           : say`Between steps ${m.step} and ${m.until} up to ${percent(m.to)} of the completions were truncated; that healed.`,
     }),
   ],

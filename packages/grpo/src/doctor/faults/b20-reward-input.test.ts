@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord, TextChange } from '../../trace/index.js';
-import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
+import { LogView } from '../log-view.js';
+import { seriesOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
 import { all, changeCanaries, judgeRun, penalized, recordsOf } from '../plants.test.helper.js';
+import { registry } from '../registry.js';
 
 const everyReward =
   (value: number) =>
@@ -350,3 +352,25 @@ testStepCheck('B20.lines', [
   },
   { name: 'one that finds nothing either way', plant: withoutBreaks(0), verdict: 'pass' },
 ]);
+
+describe('what equal rewards say of a task', () => {
+  const check = registry.find(({ code }) => code === 'B20.log')!;
+  const saysOf = (metrics: Record<string, number[]>) => {
+    const outcome = check.scope === 'log' && check.test(new LogView(seriesOf({ metrics })));
+    return outcome && 'evidence' in outcome ? check.says(outcome.measured) : '';
+  };
+
+  it('is that it is too hard at the lowest reward, and too easy at the highest', () => {
+    const fixed = (reward: number) => saysOf({ reward: times(4, reward), reward_std: times(4, 0) });
+    expect(fixed(0)).toMatch(/the task is too hard;/);
+    expect(fixed(-1)).toMatch(/the task is too hard;/);
+    expect(fixed(1)).toMatch(/the task is too easy;/);
+  });
+
+  it('is that groups are all wrong where the reward is low', () => {
+    const flat = (level: number) =>
+      saysOf({ reward: times(20, (i) => level + 0.02 * (i % 3)), frac_reward_zero_std: times(20, 0.96) });
+    expect(flat(0.1)).toMatch(/such as all wrong or all truncated/);
+    expect(flat(0.8)).toMatch(/such as all right or all truncated/);
+  });
+});

@@ -82,7 +82,7 @@ export const b20: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B28', 'B30', 'B53', 'B26'],
       settles:
-        'Grade a known-good and a known-bad completion: equal values mean a broken reward, different values a task that is too hard or too easy.',
+        'Grade a known-good and a known-bad completion: equal values mean a broken reward, different values a task that is too hard, or at the highest reward too easy.',
       proofs: ['native', 'TRL run'],
       needs: ['texts', 'totals', 'rewards'],
       test({ texts, rewards: { inputType, values } }, record) {
@@ -91,19 +91,21 @@ export const b20: Fault = {
         const [value] = withoutNaN(totals);
         if (value === undefined || distinct < FEW)
           return notApplicable(`${FEW} distinct completions with a reward`);
-        const natural = withoutNaN(values ?? totals).every(isNatural);
+        const graded = withoutNaN(values ?? totals);
+        const natural = graded.every(isNatural);
         const measured = {
           completions: texts.length,
           distinct,
           ...(inputType && { inputType }),
           value,
           natural,
+          task: difficulty(graded),
         };
         if (!isFlat(totals)) return pass(measured);
         return natural ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' Completions come as lists of messages: a function that expects text falls back to one value.' : ''}${m.natural ? ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.' : ' A reward function that falls back to a constant has that effect.'}`,
+        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' Completions come as lists of messages: a function that expects text falls back to one value.' : ''}${m.natural ? say` Either the reward is broken, or the task is ${m.task}; grading a good and a bad completion would show which.` : ' A reward function that falls back to a constant has that effect.'}`,
     }),
     stepCheck({
       code: 'B20.canary',
@@ -310,6 +312,7 @@ export const b20: Fault = {
           isKnown: isConstant,
           isOther,
           spread: moments(rewards, 1).deviation,
+          height: log.course.height,
           flat: flat?.mean ?? 1,
           ...(cut.length > 0 && { cut: median(cut) }),
           ...(isOneLength && { length: lengths[0]! }),
@@ -331,7 +334,7 @@ export const b20: Fault = {
           ? say`The reward is ${m.reward} in all ${m.entries} entries, though loss or gradient show that rewards differ: what is logged is not the reward, but for instance the mean of one that is normalised. Log the reward itself.`
           : m.isFixed
             ? say`The reward is ${m.reward} in all ${m.entries} entries${m.isKnown ? ', with deviation 0: every completion earns the same, so advantages and gradient are 0.' : ': the mean of rewards that differ would change, so every completion earns the same, and no step has a signal to learn from.'}${constantCause(m)}`
-            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at single completions, or those of a prompt are all alike, such as all right or all truncated. No step has a signal to learn from.`,
+            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at single completions, or those of a prompt are all alike, such as ${alike(m.height)} or all truncated. No step has a signal to learn from.`,
     }),
   ],
 };
@@ -341,6 +344,16 @@ function valuesOf({ rewards }: StepRecord, name: string): number[] {
   const [k, count] = [rewards?.names?.indexOf(name) ?? -1, rewards?.totals?.length ?? 0];
   return k < 0 ? [] : withoutNaN(rewards?.values?.subarray(k * count, (k + 1) * count) ?? []);
 }
+
+/** The difficulty of a task whose completions all earn the same: at a reward of 1 all are right, at 0 or −1 all are wrong. */
+function difficulty(rewards: readonly number[]): string {
+  if (rewards.every((reward) => reward === 1)) return 'too easy';
+  return rewards.every((reward) => reward <= 0) ? 'too hard' : 'too hard or too easy';
+}
+
+/** What the completions of flat groups are, by the height of the reward. */
+const alike = (height: number) =>
+  height < 1 / 3 ? 'all wrong' : height > 2 / 3 ? 'all right' : 'all right, all wrong';
 
 /** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
 function constantCause({
@@ -365,5 +378,5 @@ function constantCause({
   const same = length === undefined ? '' : `, as the ${length} tokens of each suggest`;
   return isCut || length !== undefined
     ? ` Either the reward is broken, or no answer is complete because all completions are truncated${isCut ? '' : same}; grading a complete right answer would show which.`
-    : ' Either the reward is broken, or the task is too hard or too easy; grading a good and a bad completion would show which.';
+    : ` Either the reward is broken, or the task is ${difficulty([reward])}; grading a good and a bad completion would show which.`;
 }

@@ -4,7 +4,7 @@ import { logCheck, runCheck } from '../check.js';
 import { BEYOND_NOISE, MIN_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { functionOf, rewardNames } from '../log-view.js';
+import { entryAt, functionOf, rewardNames } from '../log-view.js';
 import { FORM, gradesOf } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
@@ -172,7 +172,7 @@ export const b25: Fault = {
           const { from, to, step, beyond } = own.fall;
           const floor = Math.min(0, ...own.points.map(({ value }) => value));
           if (beyond < BEYOND_NOISE || from - to <= (from - floor) / 2) continue;
-          const evidence = [{ step, text: metric, values: { value: to } }];
+          const evidence = [entryAt(log, metric, step)];
           return warn({ ...measured, name: functionOf(metric), from, to }, evidence);
         }
         return pass(measured);

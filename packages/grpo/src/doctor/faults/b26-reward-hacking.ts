@@ -5,7 +5,7 @@ import { logCheck, runCheck, stepCheck } from '../check.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { functionOf, rewardNames } from '../log-view.js';
+import { entryAt, functionOf, rewardNames } from '../log-view.js';
 import { logChoose } from '../measures/answer-order.js';
 import { judgeGrader, ruleText, SETTLES, SHARE } from '../measures/canaries.js';
 import { byReward } from '../measures/grades.js';
@@ -270,10 +270,10 @@ export const b26: Fault = {
       test(log) {
         const answers = rewardNames(log).filter((name) => /acc|correct|answer|right|solution/i.test(name));
         if (answers.length === 0) return notApplicable('a reward named for the answer');
-        const total = slope(log.column('reward'));
+        const total = slope(log.column('reward'), log.steps);
         if (total.count < 50) return notApplicable('50 entries');
         const falling = answers.flatMap((name): Evidence[] => {
-          const { t } = slope(log.column(`rewards/${name}/mean`));
+          const { t } = slope(log.column(`rewards/${name}/mean`), log.steps);
           return t < -2 ? [{ text: name, values: { t } }] : [];
         });
         const measured = { entries: total.count, rewardT: total.t, falling: falling.length };
@@ -298,9 +298,8 @@ export const b26: Fault = {
       settles: 'The evaluation: right answers on held-out problems, before and after.',
       proofs: [],
       needs: ['reward'],
-      test({
-        course,
-      }): Outcome<{ steps: number; gained: number; by: string; answers: string; answer: number }> {
+      test(log): Outcome<{ steps: number; gained: number; by: string; answers: string; answer: number }> {
+        const { course } = log;
         const { answers, others } = course.functions;
         if (answers.length === 0 || others.length === 0)
           return notApplicable('a reward named for the answer, and another');
@@ -316,7 +315,7 @@ export const b26: Fault = {
           answer: Math.max(...ends),
         };
         if (!gain || paid.length === 0 || course.learnt || measured.answer >= KNOWN) return pass(measured);
-        return warn(measured, [{ step: gain.step, text: functionOf(paid[0]!), values: { value: gain.to } }]);
+        return warn(measured, [{ ...entryAt(log, paid[0]!, gain.step), text: functionOf(paid[0]!) }]);
       },
       says: (m) =>
         say`The reward gained ${m.gained} in ${m.steps} steps by ${quote(m.by)} alone; ${quote(m.answers)} stands at ${m.answer}, within its noise: the form is learnt, the task is not.`,

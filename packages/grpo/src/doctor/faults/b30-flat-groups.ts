@@ -5,7 +5,7 @@ import { largeBreak } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS, FLAT_ENTRIES } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { at } from '../log-view.js';
+import { at, entryAt } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -119,7 +119,9 @@ export const b30: Fault = {
         const { shift } = flat;
         const hasRisen = shift.to > shift.from && shift.beyond >= BEYOND_NOISE;
         const evidence = [
-          { ...(hasRisen && { step: shift.step }), text: 'frac_reward_zero_std', values: { value: share } },
+          hasRisen
+            ? entryAt(log, 'frac_reward_zero_std', shift.step)
+            : { text: 'frac_reward_zero_std', values: { level: share } },
         ];
         return isMuch && state === 'still' ? warn(measured, evidence) : inform(measured, evidence);
       },
@@ -176,7 +178,7 @@ export const b30: Fault = {
             isSteady,
             ...(reward && { start: reward.start, end: reward.end }),
           };
-          const evidence = [{ step, text: 'frac_reward_zero_std', values: { value: to } }];
+          const evidence = [entryAt(log, 'frac_reward_zero_std', step)];
           // Groups that are all right would earn the best that there was.
           const best = reward ? Math.max(...reward.points.map(({ value }) => value)) : 0;
           const isBelowBest = to >= MOST && reward && reward.end < BELOW * best;

@@ -6,6 +6,7 @@ const gap = 'sampling/sampling_logp_difference/mean';
 
 testLogCheck('B39.log', [
   { name: 'large', metrics: { [gap]: times(4, 0.2) }, verdict: 'warn' },
+  { name: 'large in one entry alone', metrics: { [gap]: [0.2] }, verdict: 'inform' },
   { name: 'usual between two engines', metrics: { [gap]: times(4, 0.02) }, verdict: 'pass' },
 ]);
 
@@ -13,6 +14,7 @@ const weight = 'sampling/importance_sampling_ratio/mean';
 
 testLogCheck('B39.weight', [
   { name: 'near 0', metrics: { [weight]: times(3, 3e-7) }, verdict: 'warn', measured: { median: 3e-7 } },
+  { name: 'near 0 in one entry alone', metrics: { [weight]: [3e-7] }, verdict: 'inform' },
   { name: 'usual of tokens', metrics: { [weight]: times(3, 0.95) }, verdict: 'pass' },
 ]);
 

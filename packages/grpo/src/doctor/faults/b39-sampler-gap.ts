@@ -4,7 +4,7 @@ import type { StepRecord } from '../../trace/index.js';
 import { type LogCheck, logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { compareFirst, placeOf, placeOfGap } from '../measures/first-update.js';
-import { fail, notApplicable, pass, warn } from '../outcome.js';
+import { fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 import { isFull, toleranceOf } from '../tolerance.js';
 
@@ -30,6 +30,9 @@ const behind = (place: number) =>
 /** Least mean of the importance weights in the median of a log: that of healthy runs is 0.8 and above. */
 const LEAST_WEIGHT = 0.5;
 
+/** Judges what lies beyond a bound: one entry alone informs, for it may be of no token. */
+const beyond = ({ entries }: { entries: number }) => (entries > 1 ? warn : inform);
+
 /** A log's mean gap between the two, in the unit of its metric. */
 const gapCheck = ({
   metric,
@@ -43,7 +46,7 @@ const gapCheck = ({
     stage: 'logprob',
     kind: 'heuristic',
     level: 3,
-    threshold: `mean gap at most ${most} ${unit} in the median`,
+    threshold: `mean gap at most ${most} ${unit} in the median; one entry alone only informs`,
     remedy:
       'Check ids, temperature and mode first; then use the same precision and kernels on both sides, or importance sampling.',
     consequence: { rerun: 'nothing', checkpointsVoid: false },
@@ -54,7 +57,7 @@ const gapCheck = ({
     test(log) {
       const gaps = withoutNaN(log.column(metric));
       const measured = { entries: gaps.length, median: median(gaps) };
-      return measured.median > most ? warn(measured) : pass(measured);
+      return measured.median > most ? beyond(measured)(measured) : pass(measured);
     },
     ranges: () => [{ metric, high: most }],
     says: (m) => say`Sampler and trainer differ by ${m.median} ${unit}.`,
@@ -148,7 +151,7 @@ export const b39: Fault = {
       kind: 'heuristic',
       level: 3,
       rank: 6,
-      threshold: `mean of the importance weights at least ${LEAST_WEIGHT} in the median`,
+      threshold: `mean of the importance weights at least ${LEAST_WEIGHT} in the median; one entry alone only informs`,
       sources: ['huggingface/trl#5312', 'NVIDIA-NeMo/RL#2269'],
       why: 'Trainer ÷ sampler probability has a mean of 1 where the sampler has the policy’s weights. A product over a long completion falls far below it by small differences of many tokens.',
       remedy:
@@ -162,7 +165,7 @@ export const b39: Fault = {
       test(log) {
         const weights = withoutNaN(log.column('sampling/importance_sampling_ratio/mean'));
         const measured = { entries: weights.length, median: median(weights) };
-        return measured.median < LEAST_WEIGHT ? warn(measured) : pass(measured);
+        return measured.median < LEAST_WEIGHT ? beyond(measured)(measured) : pass(measured);
       },
       says: (m) =>
         say`The importance weights (trainer ÷ sampler probability) have a mean of ${m.median} in place of about 1: what is learnt is multiplied by it. The sampler has other weights than the policy, or many small gaps are multiplied over long completions.`,

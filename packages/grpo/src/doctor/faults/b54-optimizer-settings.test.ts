@@ -113,6 +113,19 @@ testLogCheck('B54.gradient', [
     verdict: 'not applicable',
   },
   {
+    name: 'grows for good, of which the evidence is the entry’s own norm',
+    metrics: { grad_norm: times(40, (i) => (i < 20 ? 1 : i === 20 ? 50 : 8 + (i % 2))) },
+    verdict: 'warn',
+    evidence: { step: 21, values: { value: 50 } },
+    measured: { stays: true, isDrift: false, step: 21 },
+  },
+  {
+    name: 'grows, and comes back in one entry',
+    metrics: { grad_norm: times(40, (i) => (i < 20 || i === 30 ? 1 : 8 + (i % 2))) },
+    verdict: 'warn',
+    measured: { stays: false },
+  },
+  {
     name: 'jumps at the end of a short log',
     metrics: { grad_norm: [0.11, 0.03, 0.07, 0.06, 7.16] },
     verdict: 'inform',

@@ -2,10 +2,10 @@ import { largest, withoutNaN } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { longestRun } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
-import { largeBreak, type Movement, movementOf } from '../course/movements.js';
+import { datedOf, largeBreak, type Movement, movementOf, whenText } from '../course/movements.js';
 import { BEYOND_NOISE, ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { at, type LogView } from '../log-view.js';
+import { at, entryAt, type LogView } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -231,7 +231,7 @@ export const b54: Fault = {
         const idle = isIdle(log);
         const measured = { entries: entropy.points.length, first, last, learnt: log.course.isHigh, idle };
         if (last >= COLLAPSED * first) return pass(measured);
-        const evidence = [{ step, text: 'entropy', values: { value: last } }];
+        const evidence = [entryAt(log, 'entropy', step)];
         return idle ? warn(measured, evidence) : inform(measured, evidence);
       },
       ranges: ({ course }) => [{ metric: 'entropy', low: COLLAPSED * course.of('entropy')!.start }],
@@ -261,6 +261,8 @@ export const b54: Fault = {
         entries: number;
         isLasting: boolean;
         isLast?: boolean;
+        isDrift?: boolean;
+        stays?: boolean;
         step: number;
       }> {
         const gradient = log.course.of('gradient');
@@ -278,9 +280,10 @@ export const b54: Fault = {
             isLasting: true,
             usual: from,
             worst: to,
-            step,
+            ...datedOf(grown),
+            stays: gradient.stays(grown),
           };
-          return warn(measured, [{ step, text: 'grad_norm', values: { value: to } }]);
+          return warn(measured, [entryAt(log, 'grad_norm', step)]);
         }
         if (norms.length < 16 && spikes.length === 0) return notApplicable('16 entries');
         const { from, to, step, beyond } = gradient.shift;
@@ -291,9 +294,16 @@ export const b54: Fault = {
         const isLast = spikes.at(-1) === gradient.points.at(-1);
         const measured = { entries: norms.length, spikes: spikes.length, isLasting, isLast };
         if (isLasting)
-          return warn({ ...measured, usual: from, worst: to, step }, [
-            { step, text: 'grad_norm', values: { value: to } },
-          ]);
+          return warn(
+            {
+              ...measured,
+              usual: from,
+              worst: to,
+              ...datedOf(gradient.shift),
+              stays: gradient.stays(gradient.shift),
+            },
+            [entryAt(log, 'grad_norm', step)],
+          );
         const [first] = spikes;
         if (!first) return pass({ usual, worst: largest(norms) });
         return inform(
@@ -304,7 +314,7 @@ export const b54: Fault = {
       ranges: ({ course }) => [{ metric: 'grad_norm', high: RUNAWAY * course.of('gradient')!.start }],
       says: (m) =>
         m.isLasting
-          ? say`The gradient norm grew from ${m.usual} to ${m.worst} at step ${m.step} and stayed there.`
+          ? say`The gradient norm grew from ${m.usual} to ${m.worst} ${whenText(m)}${m.stays ? ' and stayed there' : ''}.`
           : say`The gradient norm jumped in ${m.spikes} of ${m.entries} entries, first at step ${m.step} (up to ${m.worst}; its median is ${m.usual})${m.isLast ? '' : ', and came back'}.`,
     }),
     logCheck({

@@ -1,9 +1,10 @@
 import { largest, mean } from '../../maths/moments.js';
 import { median } from '../../maths/quantile.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
+import { datedOf, whenText } from '../course/movements.js';
 import { BEYOND_NOISE, METRICS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { at } from '../log-view.js';
+import { at, entryAt } from '../log-view.js';
 import { compareFirst } from '../measures/first-update.js';
 import { hasPenalties, truncates } from '../measures/sampling.js';
 import { hasEqualChecksums, probesOf, weightsOf } from '../measures/weight-probe.js';
@@ -206,16 +207,16 @@ export const b55: Fault = {
         if (!gap) return notApplicable('sampling/sampling_logp_difference/mean, or sampling/kl');
         if (gap.points.length < fewest) return notApplicable(`${fewest} entries`);
         const { from: first, to: last, step, beyond } = gap.shift;
-        const measured = { first, last, step };
+        const measured = { first, last, ...datedOf(gap.shift) };
         const entropy = log.course.of('entropy')?.shift;
         const isUnsure = entropy !== undefined && entropy.to / entropy.from > last / first / 2;
         const isApart = last > least && last > 3 * first && beyond >= BEYOND_NOISE;
         return isApart && !isUnsure && !log.course.collapse
-          ? warn(measured, [{ step, text: METRICS[quantity].name, values: { value: last } }])
+          ? warn(measured, [entryAt(log, METRICS[quantity].name, step)])
           : pass(measured);
       },
       says: (m) =>
-        say`The gap between sampler and trainer grows from ${m.first} to ${m.last} nat per token (step ${m.step}), and the entropy does not explain it: perhaps the trained weights do not reach the sampler.`,
+        say`The gap between sampler and trainer grows from ${m.first} to ${m.last} nat per token (${m.isDrift ? whenText(m) : say`step ${m.step}`}), and the entropy does not explain it: perhaps the trained weights do not reach the sampler.`,
     }),
   ],
 };

@@ -2,9 +2,10 @@ import { largest, mean, moments, withoutNaN } from '../../maths/moments.js';
 import { falls, slope } from '../../maths/trend.js';
 import { logCheck, stepCheck } from '../check.js';
 import { lossOf, MOST } from '../course/break.js';
+import { datedOf, whenText } from '../course/movements.js';
 import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import { fromTheStart, rewardNames } from '../log-view.js';
+import { entryAt, fromTheStart, rewardNames } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -149,9 +150,9 @@ export const b58: Fault = {
       proofs: [],
       needs: ['reward', 'eval_reward'],
       test(log) {
-        const evaluation = slope(log.column('eval_reward'));
+        const evaluation = slope(log.column('eval_reward'), log.steps);
         if (evaluation.count < 5) return notApplicable('5 evaluations');
-        const training = slope(log.column('reward'));
+        const training = slope(log.column('reward'), log.steps);
         const evaluated = withoutNaN(log.column('eval_reward'));
         const measured = {
           evaluations: evaluation.count,
@@ -163,7 +164,7 @@ export const b58: Fault = {
         const rest = moments(evaluated.slice(1), 0);
         const fall = evaluated[0]! - rest.mean;
         const isLost = fall > evaluated[0]! / 2 && fall > EARNED + 6 * rest.deviation;
-        const isWorse = falls(log.column('eval_reward')) || isLost;
+        const isWorse = falls(log.column('eval_reward'), log.steps) || isLost;
         return training.t > 2 && isWorse ? warn(measured) : pass(measured);
       },
       says: (m) =>
@@ -235,11 +236,14 @@ export const b58: Fault = {
         const isLower =
           points.length >= 8 && fallen > LEAST * Math.abs(fall.from) && fall.beyond >= BEYOND_NOISE;
         if (!loss?.isSure && !isLower) return pass({ evaluations: points.length });
-        const { from, to, step } = loss?.isSure ? loss : fall;
-        return warn({ from, to, step }, [{ step, text: 'eval_reward', values: { value: to } }]);
+        const lost = loss?.isSure ? loss : fall;
+        const { from, to, step } = lost;
+        return warn({ from, to, ...datedOf(lost), stays: evaluation.stays(lost) }, [
+          entryAt(log, 'eval_reward', step),
+        ]);
       },
       says: (m) =>
-        say`The evaluation fell from ${m.from} at its best to ${m.to} at step ${m.step}, and stayed there.`,
+        say`The evaluation fell from ${m.from} at its best to ${m.to} ${whenText(m)}${m.stays ? ', and stayed there' : ''}.`,
     }),
     logCheck({
       code: 'B58.held-out',

@@ -113,6 +113,13 @@ testLogCheck('B61.reward', [
     evidence: { step: 25, text: 'reward' },
   },
   {
+    name: 'a fall little by little, at steps far apart',
+    metrics: { reward: times(40, (i) => 0.9 - 0.02 * i + 0.02 * Math.sin(i * i)) },
+    every: 10,
+    verdict: 'warn',
+    measured: { isDrift: true },
+  },
+  {
     name: 'a dip that healed',
     metrics: { reward: times(40, (i) => (i > 15 && i < 22 ? 0 : 0.8)) },
     verdict: 'pass',

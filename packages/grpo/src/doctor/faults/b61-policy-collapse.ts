@@ -1,10 +1,18 @@
 import { falls } from '../../maths/trend.js';
 import { logCheck } from '../check.js';
 import { lossOf } from '../course/break.js';
-import { companionsOf, largeBreak, type Movement, movementOf } from '../course/movements.js';
-import { BEYOND_NOISE } from '../course/run-course.js';
+import {
+  companionsOf,
+  type Dated,
+  datedOf,
+  largeBreak,
+  type Movement,
+  movementOf,
+  whenText,
+} from '../course/movements.js';
+import { BEYOND_NOISE, METRICS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import type { LogView } from '../log-view.js';
+import { entryAt, type LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -23,10 +31,17 @@ const LOST = 0.65;
 const FALLEN = 0.2;
 
 /** The length before and after, the step at which it had changed by half, and the reward beside it. */
-type Growth = { from: number; to: number; step: number; moved: string; start?: number; end?: number };
+type Growth = Required<Dated> & {
+  from: number;
+  to: number;
+  moved: string;
+  start?: number;
+  end?: number;
+};
 
 /** A fall of the reward; of a short log it is not known how far beyond the noise. */
-type Fall = Record<'from' | 'to' | 'step', number> &
+type Fall = Record<'from' | 'to', number> &
+  Required<Dated> &
   Record<'isLost' | 'isWorse' | 'isStill', boolean> & {
     moved: string;
     beyond?: number;
@@ -94,14 +109,17 @@ export const b61: Fault = {
         const { from, to, step, beyond } = fall;
         const after = shareAfter(log, step);
         const moved = companionsOf(log.course, { quantity: 'reward', ...fall });
-        const evidence = [{ step, text: 'reward', values: { value: to } }];
-        const isWorse = falls(log.column('eval_reward'));
+        const evidence = [entryAt(log, 'reward', step)];
+        const isWorse = falls(log.column('eval_reward'), log.steps);
         const isLost = collapse !== undefined;
-        const measured = { from, to, step, beyond, after, moved, isLost, isWorse, isStill: isStill(log) };
+        const measured = {
+          ...{ from, to, ...datedOf(fall), beyond, after, moved },
+          ...{ isLost, isWorse, isStill: isStill(log) },
+        };
         return collapse || isWorse ? warn(measured, evidence) : inform(measured, evidence);
       },
       says: (m) =>
-        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond === undefined ? '' : say`, ${Math.round(m.beyond)} standard errors beyond its noise`}${m.after === undefined ? '' : m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}${m.isStill && !m.isWorse ? ' Where length, entropy and KL stay as they are, the policy is hardly another: look first whether the reward grades as it did before.' : ''}`,
+        say`The reward ${m.isLost ? 'fell' : 'ends below its start, it fell'} from ${m.from} to ${m.to} ${whenText(m)}${m.beyond === undefined ? '' : say`, ${Math.round(m.beyond)} standard errors beyond its noise`}${m.after === undefined ? '' : m.isLost ? say`, and did not recover: ${percent(m.after)} of the run came after` : ''}. ${m.isWorse && !m.isLost ? 'The evaluation falls, too: training makes the policy worse, as where completions get the rewards of others, an advantage has the wrong sign, or steps are too large. ' : ''}${m.moved}${m.isStill && !m.isWorse ? ' Where length, entropy and KL stay as they are, the policy is hardly another: look first whether the reward grades as it did before.' : ''}`,
     }),
     logCheck({
       code: 'B61.entropy',
@@ -130,8 +148,8 @@ export const b61: Fault = {
         const isNoise = moved && moved.to > moved.from && moved.to >= noise;
         if (!isNoise || log.course.gain) return pass(measured);
         const { step } = moved;
-        return warn({ ...measured, step, choices: Math.exp(moved.to) }, [
-          { step, text: 'entropy', values: { value: moved.to } },
+        return warn({ ...measured, ...datedOf(moved), choices: Math.exp(moved.to) }, [
+          entryAt(log, 'entropy', step),
         ]);
       },
       ranges({ course }) {
@@ -140,7 +158,7 @@ export const b61: Fault = {
         return start < NOISE / 2 ? [{ metric: 'entropy', high: noiseAfter(start) }] : [];
       },
       says: (m) =>
-        say`The entropy rose from ${m.from} to ${m.to} nats per token at step ${m.step}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy dissolves into noise.`,
+        say`The entropy rose from ${m.from} to ${m.to} nats per token ${whenText(m)}, as if ${Math.round(m.choices)} tokens were equally likely at every place: the policy dissolves into noise.`,
     }),
     logCheck({
       code: 'B61.drift',
@@ -158,29 +176,26 @@ export const b61: Fault = {
       settles: 'The evaluation before and after.',
       proofs: [],
       needs: [],
-      test({
-        course,
-      }): Outcome<{ what: string; from: number; to: number; step: number; beyond: number; reward: boolean }> {
+      test(
+        log,
+      ): Outcome<
+        Required<Dated> & Record<'from' | 'to' | 'beyond', number> & { what: string; reward: boolean }
+      > {
+        const { course } = log;
         const moved = (['length', 'entropy'] as const).flatMap(
           (quantity) => movementOf(course, quantity) ?? [],
         );
         if (!course.of('length') && !course.of('entropy')) return notApplicable('a length or an entropy');
         const [first] = course.lastingGain ? [] : moved.filter(isDrift);
-        const {
-          quantity,
-          from,
-          to,
-          step,
-          beyond = 0,
-        } = first ?? {
-          ...{ quantity: 'length', from: 0, to: 0, step: 0 },
-        };
+        if (!first) return pass();
+        const { quantity, from, to, step, beyond = 0 } = first;
         const reward = course.of('reward') !== undefined;
-        const measured = { what: quantity, from, to, step, beyond, reward };
-        return first ? inform(measured, [{ step, text: quantity, values: { value: to } }]) : pass(measured);
+        return inform({ what: quantity, from, to, ...datedOf(first), beyond, reward }, [
+          entryAt(log, METRICS[quantity].name, step),
+        ]);
       },
       says: (m) =>
-        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} at step ${m.step}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}${m.reward ? ', and the reward gained nothing that lasts: the policy changes, and not for what is paid' : '; whether the reward gained by it, the log does not say'}.`,
+        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} ${whenText(m)}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}${m.reward ? ', and the reward gained nothing that lasts: the policy changes, and not for what is paid' : '; whether the reward gained by it, the log does not say'}.`,
     }),
     logCheck({
       code: 'B61.length',
@@ -205,7 +220,7 @@ export const b61: Fault = {
         const short = isShort ? largeBreak(log.course, 'length') : undefined;
         if (!length || (isShort && !short)) return notApplicable(`${FEWEST} entries`);
         const { pinned } = length;
-        const shift =
+        const shift: Dated & { from: number; to: number; beyond?: number } =
           short ??
           (pinned.share >= 0.5
             ? { from: length.start, to: pinned.value, step: pinned.step, beyond: BEYOND_NOISE }
@@ -220,11 +235,11 @@ export const b61: Fault = {
           {
             from,
             to,
-            step,
+            ...datedOf(shift),
             ...levels,
             moved: companionsOf(log.course, { quantity: 'length', ...shift }),
           },
-          [{ step, text: 'completions/mean_length', values: { value: to } }],
+          [entryAt(log, 'completions/mean_length', step)],
         );
       },
       ranges({ course }) {
@@ -234,8 +249,8 @@ export const b61: Fault = {
       says: (m) => {
         const reward = m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`;
         return m.to > m.from
-          ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (half of it by step ${m.step})${reward}${m.end === undefined ? '' : ': long for nothing'}. ${m.moved}`
-          : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (step ${m.step})${reward}: ${m.end === undefined || m.end < m.start! ? 'blank or nearly, as when the end token, the template or the weights of the sampler are wrong' : 'one short answer for everything, which the reward pays'}. ${m.moved}`;
+          ? say`The completions grew from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (${m.isLast ? whenText(m) : say`half of it by step ${m.step}`})${reward}${m.end === undefined ? '' : ': long for nothing'}. ${m.moved}`
+          : say`The completions collapsed from ${Math.round(m.from)} to ${Math.round(m.to)} tokens (${m.isLast || m.isDrift ? whenText(m) : say`step ${m.step}`})${reward}: ${m.end === undefined || m.end < m.start! ? 'blank or nearly, as when the end token, the template or the weights of the sampler are wrong' : 'one short answer for everything, which the reward pays'}. ${m.moved}`;
       },
     }),
   ],
@@ -262,8 +277,8 @@ function shortLoss(log: LogView): Outcome<Fall> {
   });
   if (!isSure && !isBroken) return notApplicable(`${FEWEST} entries`);
   const moved = companionsOf(log.course, { quantity: 'reward', from, to, step });
-  return warn({ from, to, step, moved, isLost: true, isWorse: false, isStill: isStill(log) }, [
-    { step, text: 'reward', values: { value: to } },
+  return warn({ from, to, ...datedOf(loss), moved, isLost: true, isWorse: false, isStill: isStill(log) }, [
+    entryAt(log, 'reward', step),
   ]);
 }
 

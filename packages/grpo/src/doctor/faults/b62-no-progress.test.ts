@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { testLogCheck, times } from '../planted.test.helper.js';
 
 const noise = times(120, (i) => -1.9 + 0.1 * Math.sin(1.7 * i * i));
@@ -12,7 +13,12 @@ testLogCheck('B62.still', [
     },
     verdict: 'inform',
   },
-  { name: 'neither reward nor KL', metrics: { reward: noise, kl: times(120, 0.0004) }, verdict: 'warn' },
+  {
+    name: 'neither reward nor KL, told by the level of the reward',
+    metrics: { reward: noise, kl: times(120, 0.0004) },
+    verdict: 'warn',
+    evidence: { text: 'reward', values: { level: expect.closeTo(-1.9, 1) } },
+  },
   {
     name: 'neither reward nor KL, at a rate that the log has',
     metrics: {

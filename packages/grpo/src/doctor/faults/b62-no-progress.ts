@@ -5,7 +5,7 @@ import { lossOf } from '../course/break.js';
 import { movementOf } from '../course/movements.js';
 import { ENOUGH_STEPS } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
-import type { LogView } from '../log-view.js';
+import { entryAt, type LogView } from '../log-view.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -37,7 +37,14 @@ export const b62: Fault = {
       settles: 'Compare the weights of two checkpoints: bits that differ, and by how much.',
       proofs: ['native'],
       needs: ['reward'],
-      test(log): Outcome<{ steps: number; start: number; end: number; kl?: number; rate?: number }> {
+      test(log): Outcome<{
+        steps: number;
+        start: number;
+        end: number;
+        direction?: string;
+        kl?: number;
+        rate?: number;
+      }> {
         const { course } = log;
         const reward = course.of('reward');
         const isFrozen = hasNoKl(log);
@@ -51,13 +58,14 @@ export const b62: Fault = {
           steps: course.steps,
           start: reward.start,
           end: reward.end,
+          ...(reward.direction && { direction: reward.direction }),
           // The logged value: the course replaces small values by its floor.
           ...(kl && { kl: median(logged.slice(-Math.ceil(logged.length / 8))) }),
           ...(rates.length > 0 && { rate: largest(rates) }),
         };
         const isStill = !course.gain && !course.collapse && !course.isHigh;
         if (!isStill || (kl && kl.end >= AT_REST)) return pass(measured);
-        const evidence = [{ text: 'reward', values: { value: reward.end } }];
+        const evidence = [{ text: 'reward', values: { level: reward.end } }];
         const moves = (['length', 'entropy', 'cut'] as const).some((quantity) =>
           movementOf(course, quantity),
         );
@@ -66,7 +74,7 @@ export const b62: Fault = {
         return inform(others, evidence);
       },
       says: (m) =>
-        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, within its noise${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0: no update reaches the policy, or the reference is the policy itself' : say`${m.kl} nats per token: the policy is where it began, too`}${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
+        say`The reward has not moved in ${m.steps} steps: ${m.start} at the start, ${m.end} at the end, ${m.direction === undefined ? 'within its noise' : say`which differ by no more than noise, though a straight line ${m.direction}`}${m.kl === undefined ? '.' : say`; the KL is ${m.kl === 0 ? 'exactly 0: no update reaches the policy, or the reference is the policy itself' : say`${m.kl} nats per token: the policy is where it began, too`}${m.rate === undefined ? '' : say`, at a learning rate of at most ${m.rate}`}.`}`,
     }),
     logCheck({
       code: 'B62.sparse',
@@ -96,9 +104,13 @@ export const b62: Fault = {
         const measured = { first, last, start, end, most: Math.max(...values), entries: points.length };
         const rise = SPARSE.rise * Math.max(...values.map(Math.abs));
         const isFallen = lossOf(points, 0.5) ?? course.collapse;
-        return end - start > rise || course.isHigh || course.lastingGain || isFallen
+        return end - start > rise ||
+          course.isHigh ||
+          course.lastingGain ||
+          course.of('reward')?.direction === 'rises' ||
+          isFallen
           ? pass(measured)
-          : inform(measured, [{ step: last, text: 'reward', values: { value: end } }]);
+          : inform(measured, [entryAt(log, 'reward', last)]);
       },
       says: (m) =>
         say`The reward does not rise between steps ${m.first} and ${m.last}: ${m.start} in the first third of ${m.entries} entries, ${m.end} in the last, ${m.most} at most.`,

@@ -1,4 +1,5 @@
 import { dirname, extname, relative } from 'node:path';
+import { counted } from '../../errors/counted.js';
 import { FormatError } from '../../errors/format-error.js';
 import { printable } from '../../errors/printable.js';
 import { UserError } from '../../errors/user-error.js';
@@ -58,7 +59,11 @@ export async function readFolderOfRuns(place: Place, readers: PlaceReaders): Pro
     isGrpo: runs.some(({ reading }) => reading.isGrpo),
     broken: new BrokenParts(),
     notes:
-      problems.length === 0 ? [] : [`${problems.length} files are no logs: ${printable(problems[0]!, 200)}`],
+      problems.length === 0
+        ? []
+        : [
+            `${counted(problems.length, 'file')} ${problems.length === 1 ? 'is no log' : 'are no logs'}: ${printable(problems[0]!, 200)}`,
+          ],
   };
 }
 

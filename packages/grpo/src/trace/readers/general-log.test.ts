@@ -360,6 +360,37 @@ describe('lines of names and numbers', () => {
     expect(column(reading, 'ratio/max')).toEqual([2, 2]);
   });
 
+  it.each([
+    'flat_reward_group_ratio',
+    'zero_variance_group_frac',
+    'train/frac_groups_without_reward_spread',
+    'pct_of_prompts_with_zero_advantage',
+  ])('are of groups without a spread of rewards, in whatever words: %s', async (name) => {
+    const rows = [1, 2].map((step) => ({ step, reward: 0.5, [name]: step / 4 }));
+    expect(column(await readText('a.jsonl', lines(rows)), 'frac_reward_zero_std')).toEqual([0.25, 0.5]);
+  });
+
+  it.each(['flat_group_reward_mean', 'groups_with_zero_reward', 'non_zero_variance_group_frac'])(
+    'are of other groups: %s',
+    async (name) => {
+      const rows = [1, 2].map((step) => ({ step, reward: 0.5, [name]: step / 4 }));
+      expect(column(await readText('a.jsonl', lines(rows)), 'frac_reward_zero_std')).toEqual([
+        undefined,
+        undefined,
+      ]);
+    },
+  );
+
+  it('count groups without a gradient beside all groups', async () => {
+    const rows = [1, 2].map((step) => ({
+      step,
+      reward: 0.5,
+      'groups with no gradient': 2 * step,
+      num_groups: 8,
+    }));
+    expect(column(await readText('a.jsonl', lines(rows)), 'frac_reward_zero_std')).toEqual([0.25, 0.5]);
+  });
+
   it('have settings in words between them', async () => {
     const line = (step: number) => `[train] iter=${step} algo=grpo mean_reward=0.${step} loss=0.2 kl=nan\n`;
     const reading = await readText('a.log', line(1) + line(2));
@@ -881,6 +912,17 @@ describe('the cells of a table that someone wrote', () => {
     expect(column(reading, 'grad_norm')).toEqual([4.42, 7.16, 0]);
     expect(column(reading, 'kl')).toEqual([0.03, 0.04, 0.05]);
     expect(reading.series!.decimals).toMatchObject({ grad_norm: 3 });
+  });
+
+  it('are no means where a remark says that they are extremes', async () => {
+    const text =
+      '| step | reward | completion length | length max |\n|---|---|---|---|\n| 1 | 0.5 | 812 | 9044 (max) |\n| 2 | 0.6 | 9044 (max) | 9050 |\n';
+    const reading = await readText('notes.md', text);
+    expect(column(reading, 'completions/mean_length')).toEqual([812, undefined]);
+    expect(column(reading, 'length max')).toEqual([9044, 9050]);
+    expect(reading.notes.join()).toContain(
+      '1 cell of metrics could not be read, such as "9044 (max)" (line 4)',
+    );
   });
 
   it('may be ranges of per cent, and what is none is told', async () => {

@@ -9,12 +9,12 @@ describe('readRun', () => {
   it.each<[string, string | Uint8Array, RegExp]>([
     ['empty.log', '', /the file is empty/],
     ['notes.txt', 'hello\nworld\n', /none of its 2 lines has training metrics/],
-    ['half.log', "{'loss': 0.1, 'gra\n", /1 lines look like broken rows, such as line 1/],
+    ['half.log', "{'loss': 0.1, 'gra\n", /1 line looks like a broken row, such as line 1/],
     ['core.bin', new Uint8Array(1000), /binary file/],
     ['log.gz', Uint8Array.of(0x1f, 0x8b, 8, 0), /the file is empty/],
     ['t.parquet', `PAR1${'x'.repeat(40)}PAR1`, /not a readable Parquet file/],
     ['step_1_logs.json', '[1]', /no step_N_logs.json could be read/],
-    ['steps.csv', 'step,loss\n', /no row of metrics|none of its/],
+    ['steps.csv', 'step,loss\n', /no row of metrics|none of its|its only line/],
   ])('refuses %s', async (name, content, message) => {
     await expect(readText(name, content)).rejects.toThrow(UserError);
     await expect(readText(name, content)).rejects.toThrow(message);

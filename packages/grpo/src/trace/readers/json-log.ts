@@ -1,5 +1,6 @@
 /** One JSON document of any nesting: rows in lists, columns, rows by step, wherever they lie in it. */
 import { statSync } from 'node:fs';
+import { counted } from '../../errors/counted.js';
 import { onFile } from '../../errors/file-error.js';
 import { FormatError } from '../../errors/format-error.js';
 import { isObject } from '../../formats/json.js';
@@ -10,7 +11,7 @@ import { producerOf } from './producers/index.js';
 import { BrokenParts, type Reading } from './reading.js';
 import { Collector } from './rows/collector.js';
 import { isMetricName, type MetricRow, metricRow, numberOf } from './rows/metric-row.js';
-import type { CollectedLog } from './rows/run-collector.js';
+import { type CollectedLog, isEvaluation } from './rows/run-collector.js';
 import { readingOf } from './series/log-reading.js';
 import { flatSettings, settingsMeaning } from './series/settings.js';
 import { readTextLog } from './text-log.js';
@@ -38,7 +39,10 @@ export function readJsonLog(place: Place): Reading {
   const logs = logsIn(value, '', 0);
   const most = Math.max(0, ...logs.map(({ rows }) => rows.length));
   // A list of a few evaluations beside a long log is no run of its own.
-  const runs = logs.filter(({ rows }) => rows.length >= most / 2).flatMap(collected);
+  const longest = logs.filter(({ rows }) => rows.length >= most / 2);
+  const maps = mapsIn(value, logs, '', 0);
+  const added = maps.map((map) => addMap(map, longest));
+  const runs = longest.flatMap(collected);
   if (runs.length === 0) throw noRows(path, value);
   const isRow = logs.some(({ path: at }) => at === '');
   const settings = isObject(value) && !isRow ? flatSettings(withoutLists(value)) : {};
@@ -48,10 +52,13 @@ export function readJsonLog(place: Place): Reading {
     kind: ({ names }) => `${producerOf(names).name} metrics, JSON`.replace(/^unknown /, ''),
     hints: settingsMeaning(settings),
     broken: new BrokenParts(),
-    notes: logs
-      .filter(({ path: at }) => at !== '')
-      .map(({ path: at, rows }) => `${rows.length} rows at ${at}.`)
-      .slice(0, 3),
+    notes: [
+      ...logs
+        .filter(({ path: at }) => at !== '')
+        .map(({ path: at, rows }) => `${counted(rows.length, 'row')} at ${at}.`)
+        .slice(0, 3),
+      ...added.slice(0, 3),
+    ],
   });
 }
 
@@ -62,6 +69,10 @@ interface JsonRows {
   /** Keys that lead to it. */
   path: string;
   rows: MetricRow[];
+  /** Whether each column is an object by row. */
+  isOfMaps?: boolean;
+  /** Whether each row is an object under its step. */
+  isOfRows?: boolean;
 }
 
 function logsIn(value: unknown, path: string, level: number): JsonRows[] {
@@ -72,8 +83,10 @@ function logsIn(value: unknown, path: string, level: number): JsonRows[] {
     return value.slice(0, 1000).flatMap((item, i) => logsIn(item, `${path}[${i}]`, level + 1));
   }
   if (!isObject(value)) return [];
-  const rows = columnsOf(value) ?? byStep(value);
-  if (rows) return [{ path, rows }];
+  const columns = columnsOf(value);
+  if (columns) return [{ path, ...columns }];
+  const rows = byStep(value);
+  if (rows) return [{ path, rows, isOfRows: true }];
   const inside = Object.entries(value).flatMap(([key, item]) =>
     logsIn(item, path === '' ? key : `${path}.${key}`, level + 1),
   );
@@ -82,22 +95,73 @@ function logsIn(value: unknown, path: string, level: number): JsonRows[] {
   return row ? [{ path, rows: [row] }] : [];
 }
 
-/** Rows of columns: lists of one length, a metric of training among them; or pandas' objects by row. */
-function columnsOf(value: Readonly<Record<string, unknown>>): MetricRow[] | undefined {
+/** Rows of columns: lists of one length, a metric of training among them; or pandas' objects by row, or by step. */
+function columnsOf(value: Readonly<Record<string, unknown>>): Omit<JsonRows, 'path'> | undefined {
   const columns = Object.entries(value).flatMap(([name, column]) => {
     const list = Array.isArray(column) ? column : isByRow(column) ? Object.values(column) : undefined;
     return list && list.length > 0 && list.every((item) => item === null || numberOf(item) !== undefined)
-      ? [{ name, list }]
+      ? [{ name, list, keys: Array.isArray(column) ? undefined : Object.keys(column as object).map(Number) }]
       : [];
   });
   const metric = columns.find(({ name }) => isMetricName(name));
   if (!metric) return undefined;
   const count = metric.list.length;
-  const same = columns.filter(({ list }) => list.length === count);
+  const isOfMaps = metric.keys !== undefined;
+  const same = columns.filter(({ list, keys }) => list.length === count && (keys !== undefined) === isOfMaps);
+  const steps = metric.keys?.every((key, i) => key === i) ? undefined : metric.keys;
   const rows = Array.from({ length: count }, (_, i) =>
     metricRow(Object.fromEntries(same.map(({ name, list }) => [name, list[i]]))),
   );
-  return rows.flatMap((row) => row ?? []);
+  return {
+    rows: rows.flatMap((row, i) => (row ? [{ ...(steps && { step: steps[i]! }), ...row }] : [])),
+    isOfMaps,
+  };
+}
+
+/** Values of one metric by step: `"eval_history": {"100": 0.3, "200": 0.4}`. */
+interface StepMap {
+  name: string;
+  values: [step: number, value: number][];
+}
+
+const STEP_KEY = /^(?:step|iter|iteration)?[_ -]?(\d+)$/i;
+/** Words for a map behind the name of its metric. */
+const BY_STEP = /_(?:history|curve|by_step|per_step)$/i;
+
+/** The maps in a document that no log was read from. */
+function mapsIn(value: unknown, logs: readonly JsonRows[], path: string, level: number): StepMap[] {
+  if (level > MOST_LEVELS || !isObject(value)) return [];
+  const own = logs.find((log) => log.path === path);
+  if (own?.isOfRows) return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (!isObject(item)) return [];
+    const values = Object.entries(item).flatMap(([key, one]): [number, number][] => {
+      const [step, number] = [STEP_KEY.exec(key)?.[1], numberOf(one)];
+      return step === undefined || number === undefined ? [] : [[Number(step), number]];
+    });
+    const isMap = values.length > 0 && values.length === Object.keys(item).length;
+    if (!isMap) return mapsIn(item, logs, path === '' ? name : `${path}.${name}`, level + 1);
+    return own?.isOfMaps && values.length === own.rows.length ? [] : [{ name, values }];
+  });
+}
+
+/** Adds the values of a map to the only log of the document, by their steps; says what came of them. */
+function addMap({ name, values }: StepMap, logs: readonly JsonRows[]): string {
+  const [log, another] = logs;
+  const what = `${name} has ${counted(values.length, 'value')} by step`;
+  const bare = name.replace(BY_STEP, '');
+  const metric = isMetricName(bare) ? bare : name;
+  const steps = new Map(log?.rows.map((row) => [row.step, row]));
+  const isOwn = isEvaluation({ [metric]: 0 });
+  if (!log || another || steps.has(undefined) || !(isOwn || values.every(([step]) => steps.has(step))))
+    return `${what}, which are no steps of the one log here: left out.`;
+  for (const [step, value] of values) {
+    const row = isOwn ? undefined : steps.get(step);
+    if (row) row.values[metric] ??= value;
+    else log.rows.push({ step, values: { [metric]: value }, names: [metric] });
+  }
+  log.rows.sort((a, b) => a.step! - b.step!);
+  return `${what}: read beside the log.`;
 }
 
 const isByRow = (column: unknown): column is Record<string, unknown> =>

@@ -1,9 +1,9 @@
 /** Jupyter notebooks: what the cells printed, their tables, and the settings in their code. */
 import { FormatError } from '../../errors/format-error.js';
 import { isObject, jsonProblem } from '../../formats/json.js';
-import { rowsOfTables } from './html-tables.js';
 import { wholeText } from './json-log.js';
 import { type Line, stripAnsi } from './lines.js';
+import { rowsOfTables } from './log-formats/html-rows.js';
 import type { Place } from './place.js';
 import type { Reading } from './reading.js';
 import { LogFacts } from './series/log-facts.js';

@@ -131,9 +131,52 @@ describe('a notebook', () => {
     expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
   });
 
+  it('may be pasted into a text, among its words', async () => {
+    const rows = html.replaceAll('<td>', '\n      <td>').replace('</tr><tr>', '</tr>\n<tr>');
+    const text = `# Model card\n\nIt was trained with GRPO.\n\n${rows}\n\nMore words: a <tr is no row.\n`;
+    for (const name of ['README.md', 'a.txt']) {
+      const reading = await readText(name, text);
+      expect(steps(reading)).toEqual([1, 2]);
+      expect(column(reading, 'reward')).toEqual([0.5, 0.6]);
+    }
+  });
+
   it('without outputs says so', async () => {
     const empty = { ...notebook, cells: [{ ...notebook.cells[0]!, outputs: [] }] };
     await expect(readText('a.ipynb', JSON.stringify(empty))).rejects.toThrow(/without outputs/);
+  });
+});
+
+describe('what was not measured', () => {
+  const RATIO = 'sampling/importance_sampling_ratio';
+
+  it('is a zero beside a cell that says so', async () => {
+    const reading = await readText(
+      'a.md',
+      `| Step | Training Loss | reward | kl | ${RATIO}/mean |
+| --- | --- | --- | --- | --- |
+| 1 | No log | 0.500000 | 0 | 0.000000 |
+| 2 | 0.100000 | 0.000000 | 0.010000 | 0.990000 |`,
+    );
+    expect(column(reading, 'reward')).toEqual([0.5, 0]);
+    expect(column(reading, 'kl')).toEqual([undefined, 0.01]);
+    expect(column(reading, `${RATIO}/mean`)).toEqual([undefined, 0.99]);
+  });
+
+  it('is a ratio whose least, mean and largest are 0', async () => {
+    const row = (step: number, least: number, mean: number, most: number) =>
+      JSON.stringify({
+        step,
+        reward: 0.5,
+        'clip_ratio/region_mean': 0,
+        [`${RATIO}/min`]: least,
+        [`${RATIO}/mean`]: mean,
+        [`${RATIO}/max`]: most,
+      });
+    const reading = await readText('a.jsonl', [row(1, 0, 0, 0), row(2, 0, 0.9, 1)].join('\n'));
+    expect(column(reading, `${RATIO}/mean`)).toEqual([undefined, 0.9]);
+    expect(column(reading, `${RATIO}/min`)).toEqual([undefined, 0]);
+    expect(column(reading, 'clip_ratio/region_mean')).toEqual([0, 0]);
   });
 });
 
@@ -150,6 +193,31 @@ describe('a JSON document', () => {
       expect(steps(reading)).toEqual([1, 2, 3]);
       expect(column(reading, 'reward')).toEqual([0.25, 0.5, 0.75]);
     }
+  });
+
+  it('may have values by step beside its log', async () => {
+    const eval_history = { 2: 0.3, step_4: 0.4 };
+    const reward_curve = { 1: 0.5, 2: 0.6, 3: 0.7 };
+    const columns = { step: [1, 2, 3], loss: [0.1, 0.1, 0.1] };
+    const reading = await readText('a.json', JSON.stringify({ ...columns, eval_history, reward_curve }));
+    expect(steps(reading)).toEqual([1, 2, 3, 4]);
+    expect(column(reading, 'reward')).toEqual([0.5, 0.6, 0.7, undefined]);
+    expect(column(reading, 'eval_history')).toEqual([undefined, 0.3, undefined, 0.4]);
+    expect(reading.notes).toContain('eval_history has 2 values by step: read beside the log.');
+    const { step: _, ...uncounted } = { ...columns, reward: [0.1, 0.2, 0.3] };
+    const left = await readText('a.json', JSON.stringify({ ...uncounted, eval_history }));
+    expect(steps(left)).toEqual([1, 2, 3]);
+    expect(left.notes.join()).toMatch(/eval_history has 2 values by step, .*: left out/);
+  });
+
+  it('may have its metric by step', async () => {
+    const reading = await readText('a.json', JSON.stringify({ reward: { 10: 0.2, 20: 0.3 } }));
+    expect(steps(reading)).toEqual([10, 20]);
+  });
+
+  it('with one row has one', async () => {
+    const reading = await readText('a.json', JSON.stringify({ log: [{ step: 1, loss: 0.1, reward: 0.5 }] }));
+    expect(reading.notes).toContain('1 row at log.');
   });
 
   it('of an evaluation is no log', async () => {

@@ -4,6 +4,7 @@ import { excerpt } from '../../errors/printable.js';
 import { type Line, linesOf, stripAnsi } from './lines.js';
 import { Dicts } from './log-formats/dicts.js';
 import { DualConsole } from './log-formats/dual-console.js';
+import { withTableRows } from './log-formats/html-rows.js';
 import type { LogFormat } from './log-formats/log-format.js';
 import { LongTable } from './log-formats/long-table.js';
 import { NamedLines } from './log-formats/named-lines.js';
@@ -26,7 +27,9 @@ import { readingOf } from './series/log-reading.js';
  * @throws FormatError when no line told any metric
  */
 export function readTextLog({ path, head, watch }: Place, hints: Hints = {}): Reading {
-  return readLines(path, linesOf(path, 0, watch), beginsWithRow(head), hints);
+  const lines = linesOf(path, 0, watch);
+  const onlyRows = beginsWithRow(head);
+  return readLines(path, onlyRows ? lines : withTableRows(lines), onlyRows, hints);
 }
 
 /** The same of the lines of a file, whatever they were before; with `onlyRows` each must be a row. */
@@ -90,9 +93,11 @@ function beginsWithRow(head: string): boolean {
 function nothingFound(path: string, lines: number, broken: BrokenParts, facts: LogFacts): FormatError {
   const [first] = broken.first;
   const found = first
-    ? `; ${broken.count} lines look like broken rows, such as line ${first.line}: ${first.reason}`
+    ? `; ${counted(broken.count, 'line')} ${broken.count === 1 ? 'looks like a broken row' : 'look like broken rows'}, such as line ${first.line}: ${first.reason}`
     : '';
-  const size = lines === 0 ? 'the file is empty' : `none of its ${lines} lines has training metrics`;
+  const none =
+    lines === 1 ? 'its only line has no training metrics' : `none of its ${lines} lines has training metrics`;
+  const size = lines === 0 ? 'the file is empty' : none;
   const { exception, skips } = facts.hints().meaning ?? {};
   const skipped = skips
     ? `; ${counted(skips.count, 'line')} of it ${skips.count === 1 ? 'says' : 'say'} that an update is skipped, first ${excerpt(skips.text)} (line ${skips.line})`

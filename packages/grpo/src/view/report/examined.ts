@@ -89,13 +89,16 @@ export function place({ step, prompt, completion, token, text, values }: Evidenc
     ...(completion === undefined ? [] : [`completion ${name ?? completion}`]),
     ...(token === undefined ? [] : [`token ${token}`]),
   ];
-  const { value, ...others } = values ?? {};
+  const { value, level, ...others } = values ?? {};
   // Of a log, the text is the name of the metric.
-  const isMetric = text !== undefined && value !== undefined && completion === undefined;
+  const isMetric = text !== undefined && completion === undefined && (value ?? level) !== undefined;
   const shown = formatApart(Object.values(others));
   const numbers = Object.keys(others).map((name, i) => `${name} ${shown[i]}`);
   const told = [
-    ...(text === undefined ? [] : [isMetric ? `${text} ${formatValue(value)}` : JSON.stringify(text)]),
+    ...(text === undefined
+      ? []
+      : [!isMetric ? JSON.stringify(text) : value === undefined ? text : `${text} ${formatValue(value)}`]),
+    ...(level === undefined ? [] : [`a level of ${formatValue(level)}`]),
     ...(value !== undefined && !isMetric ? [`value ${formatValue(value)}`] : []),
     ...(numbers.length > 0 ? [numbers.join(', ')] : []),
   ];

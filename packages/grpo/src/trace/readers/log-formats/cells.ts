@@ -4,6 +4,8 @@ import { isStep, numberOf } from '../rows/metric-row.js';
 /** Marks and remarks around a number: `**7.16** ⚠️`, `~0.03`, `0.8028 (peak)`, `12,501*`. */
 const MARKS = /[*`≈↑↓★☆]|(?<!\d)~|\uFE0F|\p{Extended_Pictographic}/gu;
 const REMARK = /\s*\([^()]*\)$/;
+/** A remark that the number is no mean: `9044 (max)`. */
+const OF_EXTREME = /\((max|min)(?:imum)?\)$/i;
 /** From one number to another, or between two. */
 const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-|~)\s*([-+]?[\d.]+)\s?(%?)$/;
 /** From one step to a word for the last: `600–end`. */
@@ -38,6 +40,9 @@ const isPlace = (name: string) => isStep(name) || /^epochs?$/i.test(name);
 export function plain(cell: string, name: string): string {
   if (numberOf(cell) !== undefined) return cell;
   const marked = withoutMarks(cell);
+  const extreme = OF_EXTREME.exec(marked)?.[1];
+  // Only a column of extremes has them as its own.
+  if (extreme !== undefined && !new RegExp(extreme, 'i').test(name)) return marked;
   const bare = isPlace(name) ? marked.replace(/^(?:steps?|iters?|updates?)\s+(?=\d)/i, '') : marked;
   const open = isPlace(name) ? OPEN.exec(bare)?.[1] : undefined;
   // The span before it ends there.

@@ -73,7 +73,9 @@ export class Dicts implements LogFormat {
   notes(): string[] {
     if (!this.onlyRows || this.#others === 0) return [];
     const names = this.#otherNames.map((name) => printable(name, 40)).join(', ');
-    return [`${this.#others} rows have no metric of training, such as one with ${names}: left out.`];
+    return [
+      `${counted(this.#others, 'row')} ${this.#others === 1 ? 'has' : 'have'} no metric of training, such as one with ${names}: left out.`,
+    ];
   }
 
   #dicts(line: number, text: string, cut: boolean): void {

@@ -39,6 +39,8 @@ const bars: Split = (line) =>
     .map((cell) => cell.trim());
 const wideSpaces: Split = (line) => line.trim().split(/\s{2,}|\t/);
 const spaces: Split = (line) => line.trim().split(/\s+/);
+/** A cell of a metric that was not logged yet: transformers fills the others of its row with zeros. */
+const NOT_LOGGED = /^no log$/i;
 /** A line between the rows of a table. */
 const RULE = /^[\s|:+\-\u2500-\u257f]*$/;
 
@@ -210,11 +212,13 @@ export class Tables implements LogFormat {
   /** Takes the cells of a row for each run; false where no run has a number. */
   #take(columns: readonly Column[], cells: readonly string[], line: number): boolean {
     let taken = false;
+    const hasPlaceholders = cells.some((cell) => NOT_LOGGED.test(cell));
     for (const of of new Set(columns.map(({ run }) => run))) {
       const pairs = columns.flatMap(({ name: header, run, line: own }, i) => {
         if (cells[i] === '' || (run !== of && !isStep(header))) return [];
         return partsOf(header, cells[i]!).flatMap(([name, cell]): (readonly [string, string])[] => {
           const text = plain(cell, name);
+          if (hasPlaceholders && !isStep(name) && numberOf(text) === 0) return [];
           this.#see(name, cell, text, own ?? line);
           // A step may say that the row is of an evaluation: `20 (val)`.
           const isOther = isStep(name) && /\((val|eval|test)\w*\)/i.test(cell);

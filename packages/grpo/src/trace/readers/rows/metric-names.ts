@@ -128,6 +128,7 @@ function find(name: string): string | undefined {
   if (below !== undefined && !isOther && isFunction(below)) return `rewards/${below.trim()}/mean`;
   const whole = byWords.get(keyOf(words)) ?? byWords.get(keyOf(plain));
   if (whole !== undefined) return whole;
+  if (isOfFlatGroups(words)) return 'frac_reward_zero_std';
   if (isOther) return undefined;
   const common = byWords.get(keyOf(plain.filter((word) => !PLAIN.test(word))));
   if (common !== undefined) return common;
@@ -135,6 +136,29 @@ function find(name: string): string | undefined {
     BESIDE.flatMap((pattern) => pattern.exec(form)?.[1] ?? []),
   );
   return beside !== undefined && isFunction(beside) ? `rewards/${beside.trim()}/mean` : undefined;
+}
+
+/** Words for what does not differ, for what is not there, for what rewards have a spread of, and for groups. */
+const ALIKE = /^(flat|dead|degenerate|equal|same|identical|tied|uniform|constant|homogeneous|collapsed)$/;
+const NONE = /^(zero|no|without|lacking)$/;
+const SPREAD = /^(std|var|spread|range|variation|diversity|signal|grad|adv)$/;
+const GROUP = /^(group|prompt|question|problem)s?$/;
+/** Words for a share or a count, and those that join the others. */
+const SHARE_OR_COUNT = /^(frac|ratio|pct|percent|percentage|count|num|number|n)$/;
+const JOINING = /^(reward|score|of|with|having|in|within|intra|the|all)s?$/;
+
+/** Whether a name is that of the groups whose rewards have no spread, in whatever words: `flat_reward_group_ratio`. */
+function isOfFlatGroups(words: readonly string[]): boolean {
+  const plain = words.map(singular);
+  const has = (kind: RegExp) => plain.some((word) => kind.test(word));
+  const kinds = [ALIKE, NONE, SPREAD, GROUP, SHARE_OR_COUNT, JOINING, PLAIN];
+  const isShareOrCount = has(SHARE_OR_COUNT) || words.some((word) => GROUP.test(word) && word.endsWith('s'));
+  return (
+    isShareOrCount &&
+    has(GROUP) &&
+    (has(ALIKE) || (has(NONE) && has(SPREAD))) &&
+    plain.every((word) => kinds.some((kind) => kind.test(word)))
+  );
 }
 
 /** Removes folders that do not say what a metric is: `policy/approx_kl` becomes `approx_kl`. */

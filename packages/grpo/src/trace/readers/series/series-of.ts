@@ -2,6 +2,7 @@ import { type Declared, declaredByBoth } from '../../declared.js';
 import type { MetricSeries, MetricsEntry } from '../../series.js';
 import { producerOf } from '../producers/index.js';
 import { solvedGroups } from '../producers/producer.js';
+import { commonName } from '../rows/metric-names.js';
 import type { CollectedLog } from '../rows/run-collector.js';
 import { MOST_ENTRIES } from '../rows/thinned-log.js';
 import { lossDecimals } from './decimals.js';
@@ -34,9 +35,10 @@ export function seriesOf(collected: CollectedLog, hints: Hints = {}): SeriesRead
   // The settings tell how far apart entries without a step are.
   const apart = collected.counted ? hints.meaning?.stepsPerEntry : undefined;
   const entries = collected.entries.map(({ step, values, line }): MetricsEntry => {
-    const renamed = renaming.rename(values);
+    const renamed = renaming.rename(withoutEmptyRatios(values));
     producer.derive?.(renamed);
     solvedGroups(renamed);
+    flatGroups(renamed);
     for (const [name, rest] of COMPLEMENTS) {
       const share = renamed[name];
       if (share === undefined) continue;
@@ -115,6 +117,34 @@ function dropCompared(values: Record<string, number>): void {
     if (COMPARED.test(name) && Number.isFinite(value)) delete values[name];
 }
 
+/** Matches how many groups a step has. */
+const GROUPS_OF_STEP = /(?:^|\/)(?:n|num|total|number_of)_?groups$|(?:^|\/)groups(?:_(?:total|count))?$/i;
+
+/** Turns a count of groups without a spread of rewards into their share, where the entry counts its groups, too. */
+function flatGroups(values: Record<string, number>): void {
+  const names = Object.keys(values);
+  const flat = names.find((name) => commonName(name) === 'frac_reward_zero_std');
+  const all = names.find((name) => GROUPS_OF_STEP.test(name));
+  if (flat === undefined || flat === 'frac_reward_zero_std' || all === undefined) return;
+  const [count, total] = [values[flat]!, values[all]!];
+  if (count <= total && total > 0) values.frac_reward_zero_std ??= count / total;
+}
+
+/** Matches the mean of ratios of probabilities: none of them is 0. */
+const RATIO_MEAN = /(?:^|[/ ])(?:(?:importance|\w*sampling|is|prob|policy)_)?ratio(?: ?[/_] ?)mean$/i;
+
+/** Leaves out the ratios of an entry that has no token: their least, mean and largest are all 0. */
+function withoutEmptyRatios(values: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const empty = Object.keys(values)
+    .filter((name) => values[name] === 0 && RATIO_MEAN.test(name))
+    .map((name) => ['mean', 'min', 'max'].map((part) => name.replace(/mean$/i, part)))
+    .filter((family) => family.every((name) => values[name] === 0))
+    .flat();
+  return empty.length === 0
+    ? values
+    : Object.fromEntries(Object.entries(values).filter(([name]) => !empty.includes(name)));
+}
+
 /** A ratio may be of anything, unless a policy is trained. */
 const OF_POLICY = /^ratio\//;
 const POLICY = /^(policy_loss|entropy|kl\/old)$/;
@@ -189,7 +219,7 @@ function notesOf(
 /** ` (line 61), and 2 times more` */
 function placesOf(firstLine: number | undefined, count: number): string {
   const where = firstLine === undefined ? '' : ` (line ${firstLine})`;
-  return count > 1 ? `${where}, and ${count - 1} times more` : where;
+  return count > 1 ? `${where}, and ${count === 2 ? 'once' : `${count - 1} times`} more` : where;
 }
 
 /** Takes the only reward function for the reward, where no entry has one. */
