@@ -4,11 +4,18 @@ import { differences } from '../measures/id-differences.js';
 import { fail, pass } from '../outcome.js';
 import { say } from '../sentence.js';
 
-/** How many prompts all differing completions belong to, if those prompts have no other ones and others have none; else 0. */
+/**
+ * How many prompts the differing completions belong to, if those prompts have at most one other each, which may be equal by
+ * chance, and there are prompts without any; else 0.
+ */
 function wholePrompts(different: ReadonlySet<number>, promptOf: ArrayLike<number>): number {
   const all = Array.from(promptOf);
   const touched = new Set(all.filter((_, b) => different.has(b)));
-  const isWhole = all.every((prompt, b) => touched.has(prompt) === different.has(b));
+  const isWhole = [...touched].every((prompt) => {
+    const own = all.flatMap((one, b) => (one === prompt ? [b] : []));
+    const same = own.filter((b) => !different.has(b)).length;
+    return same <= 1 && own.length - same >= 2;
+  });
   return isWhole && touched.size < new Set(all).size ? touched.size : 0;
 }
 
@@ -44,7 +51,7 @@ export const b07: Fault = {
         return different.length > 0 ? fail(measured, different) : pass(measured);
       },
       says: (m) =>
-        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.${m.prompts > 0 ? say` They are all those of ${m.prompts} of the prompts: whole groups were exchanged after the sampling.` : ''}`,
+        say`${m.different} of ${m.completions} completions were scored with token ids that differ from the sampled ones.${m.prompts > 0 ? say` They are those of ${m.prompts} ${m.prompts === 1 ? 'prompt' : 'prompts'}, and nothing differs elsewhere: whole groups were exchanged after the sampling.` : ''}`,
     }),
   ],
 };
