@@ -134,6 +134,7 @@ testStepCheck('B56.gold', [
     verdict: 'warn',
     measured: { asked: true },
   },
+  { name: 'prompts that are their own answers', plant: asking((answer) => `${answer}.`), verdict: 'pass' },
   {
     name: 'a question that ends in the answer of another row',
     plant: asking((_, p, answers) => `What is it? ${answers[(p + 1) % answers.length]}`),

@@ -18,6 +18,9 @@ const VARIED = 3;
 /** Fewer different prompts tell of nothing but themselves. */
 const FEW_PROMPTS = 8;
 
+/** Letters and digits of a text, counted. */
+const lettersOf = (text: string): number => text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+
 export const b56: Fault = {
   code: 'B56',
   name: 'data leaks',
@@ -65,7 +68,7 @@ export const b56: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `reported when half of the conversations or more end with a message of the assistant that has the reference answer in it, as a word or number, and these messages differ: one for all is the beginning of the answer; or when every prompt ends in its own answer, of which ${VARIED} or more are different`,
+      threshold: `reported when half of the conversations or more end with a message of the assistant that has the reference answer in it, as a word or number, and these messages differ: one for all is the beginning of the answer; or when every prompt ends in its own answer and has more to it, of which ${VARIED} or more are different`,
       sources: [],
       why: 'Seen in rows of SFT data that were taken for prompts as they are, and in prompts made of a column that has question and answer: they end with the answer.',
       remedy: 'Take the answer out of the prompt.',
@@ -89,7 +92,9 @@ export const b56: Fault = {
         const evidenceOf = (some: typeof ends) => some.map(({ prompt, text }) => ({ prompt, text }));
         if (2 * told.length >= messages.length && !isBeginning) return warn(measured, evidenceOf(told));
         const isVaried = new Set(ends.map(({ answer }) => answer)).size >= VARIED;
-        return isVaried && ends.every(({ text, answer }) => endsIn(text, answer))
+        // A text to put in order, or to copy, may be its own answer.
+        return isVaried &&
+          ends.every(({ text, answer }) => endsIn(text, answer) && lettersOf(text) > lettersOf(answer))
           ? warn({ ...measured, told: ends.length, asked: true }, evidenceOf(ends))
           : pass(measured);
       },
