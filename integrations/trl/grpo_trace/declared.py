@@ -9,7 +9,6 @@ import os
 import torch
 import transformers
 
-from .errors import RecorderError
 from .plain import Form
 from .rollout import Rollout
 
@@ -278,10 +277,11 @@ def template_parts(trainer) -> tuple[str, str, str]:
     closed, opened = render(question, False), render(question, True)
     answered = render([*question, {"role": "assistant", "content": text}], False)
     before, found, after = answered.partition(text)
-    if not found:
-        raise RecorderError("the chat template drops an assistant's answer: its header cannot be told")
-    header = before[len(os.path.commonprefix([closed, before])) :]
     prompt = opened[len(closed) :] if opened.startswith(closed) else ""
+    # A template for single turns may drop answers.
+    if not found:
+        return closed, prompt, ""
+    header = before[len(os.path.commonprefix([closed, before])) :]
     # The generation prompt may go on beyond the header, as with an opened <think>.
     longer = prompt and (prompt.startswith(header) or header.startswith(prompt))
     return closed, prompt if longer else header, after

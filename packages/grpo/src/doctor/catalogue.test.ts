@@ -60,6 +60,7 @@ const WITHOUT_SOURCE = [
   'B55.returns',
   'B56.again',
   'B56.answers',
+  'B56.blank',
   'B56.few',
   'B56.gold',
   'B56.grown',

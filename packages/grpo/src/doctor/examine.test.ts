@@ -185,6 +185,23 @@ describe('the order of findings', () => {
   });
 });
 
+it('what chance may bring about in one step only informs where the last one passes', () => {
+  const stepsFlat = (flat: readonly number[]) =>
+    [1, 2, 3].map((step) => {
+      const record = richRecord({ step });
+      if (flat.includes(step)) {
+        record.rewards!.totals!.fill(0.1);
+        record.rewards!.values!.fill(0.1);
+      }
+      return record;
+    });
+  const found = (flat: readonly number[]) =>
+    diagnose({ records: stepsFlat(flat) }).find(({ code }) => code === 'B20.constant');
+  expect(found([1, 2])).toMatchObject({ severity: 'inform', steps: [1, 2] });
+  expect(found([3])).toMatchObject({ severity: 'warn', steps: [3] });
+  expect(found([])).toBeUndefined();
+});
+
 describe('confusable faults', () => {
   it('a constant reward (B20), flat groups (B30), lost gradients (B53)', () => {
     const flatGroups = (record: StepRecord) => {

@@ -111,6 +111,7 @@ class Run {
 /** Collects what one check says of many steps. */
 class Tally {
   #judged = 0;
+  #lastPassed = false;
   readonly #missing = new Set<string>();
   #passed: Measurements = {};
   readonly #found: { outcome: Found; step: number | undefined }[] = [];
@@ -123,6 +124,7 @@ class Tally {
       return;
     }
     this.#judged++;
+    this.#lastPassed = outcome.verdict === 'pass';
     if (outcome.verdict === 'pass') this.#passed = outcome.measured;
     else this.#found.push({ outcome: this.#asProved(outcome), step });
   }
@@ -136,9 +138,9 @@ class Tally {
 
   /** The worst that was found, with all steps on which anything was. */
   finding(): Finding | undefined {
+    const worst = this.#worst();
     const severity = this.#severity();
-    if (!severity) return undefined;
-    const worst = this.#found.find(({ outcome }) => outcome.verdict === severity)!;
+    if (!worst || !severity) return undefined;
     const { code, level } = this.check;
     return {
       code,
@@ -165,8 +167,15 @@ class Tally {
     };
   }
 
+  #worst() {
+    const ofVerdict = (severity: Severity) => this.#found.find(({ outcome }) => outcome.verdict === severity);
+    return ofVerdict('fail') ?? ofVerdict('warn') ?? ofVerdict('inform');
+  }
+
   #severity(): Severity | undefined {
-    return SEVERITIES.find((severity) => this.#found.some(({ outcome }) => outcome.verdict === severity));
+    const verdict = this.#worst()?.outcome.verdict;
+    const isPassing = this.check.scope === 'step' && this.check.passing && this.#lastPassed;
+    return isPassing && verdict === 'warn' ? 'inform' : verdict;
   }
 }
 

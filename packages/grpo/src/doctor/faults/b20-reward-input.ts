@@ -75,7 +75,7 @@ export const b20: Fault = {
       level: 4,
       rank: 1,
       threshold:
-        'the totals of a step with 4 or more distinct texts are not all equal; only informs where every reward is −1, 0 or 1, as when all completions fail or all succeed',
+        'the totals of a step with 4 or more distinct texts are not all equal; only informs where every reward is −1, 0 or 1, as when all completions fail or all succeed, and where the last step that could be judged has several',
       sources: ['huggingface/trl#4202', 'parity/trl_faults.py'],
       why: 'A reward written for texts gets lists of messages and falls back to one value.',
       remedy: 'Call the reward by hand with a good and a bad completion, in the type that training passes.',
@@ -84,6 +84,7 @@ export const b20: Fault = {
       settles:
         'Grade a known-good and a known-bad completion: equal values mean a broken reward, different values a task that is too hard, or at the highest reward too easy.',
       proofs: ['native', 'TRL run'],
+      passing: true,
       needs: ['texts', 'totals', 'rewards'],
       test({ texts, rewards: { inputType, values } }, record) {
         const totals = gradesOf(record);

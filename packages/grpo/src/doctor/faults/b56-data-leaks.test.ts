@@ -176,6 +176,16 @@ testStepCheck('B56.grown', [
   { name: 'conversations of their own', plant: () => {}, verdict: 'pass' },
 ]);
 
+const asked = (question: string) => (record: StepRecord) => {
+  const rest = record.prompts!.messages!.slice(1);
+  record.prompts!.messages = [[{ role: 'user', content: question }], ...rest];
+};
+
+testStepCheck('B56.blank', [
+  { name: 'a question of white space', plant: asked(' \n'), verdict: 'warn', measured: { blank: 1 } },
+  { name: 'a short question', plant: asked('?'), verdict: 'pass' },
+]);
+
 testStepCheck('B56.skipped', [
   {
     name: 'a batch that was fetched and dropped',

@@ -3,7 +3,7 @@ import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
-import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
@@ -102,6 +102,32 @@ export const b56: Fault = {
         m.asked
           ? say`All ${m.prompts} prompts end in their own reference answer: unless it is to be repeated, the model is asked with the answer before its eyes.`
           : say`${m.told} of ${m.prompts} prompts end with a message of the assistant that has the reference answer in it: the model is asked with the answer before its eyes.`,
+    }),
+    stepCheck({
+      code: 'B56.blank',
+      title: 'Every conversation asks something',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: 'no message of a user is empty or white space',
+      sources: [],
+      why: 'Seen in rows of which some had lost their question: the model answers what it likes, and is graded by an answer that it cannot know.',
+      remedy: 'Look at how rows are made: leave out, or repair, those without a question.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30'],
+      settles: 'The rows of the data whose question is empty, counted.',
+      proofs: ['TRL run'],
+      needs: ['messages'],
+      test({ messages }) {
+        const blank = messages.flatMap((message, prompt): Evidence[] =>
+          asksNothing(message) ? [{ prompt, text: '' }] : [],
+        );
+        const measured = { prompts: messages.length, blank: blank.length };
+        return blank.length > 0 ? warn(measured, blank) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.blank} of ${m.prompts} prompts ${m.blank === 1 ? 'has' : 'have'} a message of the user without a text: nobody can answer what is not asked.`,
     }),
     stepCheck({
       code: 'B56.grown',
@@ -296,7 +322,6 @@ export const b56: Fault = {
   ],
 };
 
-/** Whether a text has the answer with no letter or digit beside it. */
 /** The last message of a conversation, or the text of a plain prompt. */
 function endOf(prompt: unknown): { role?: unknown; text: string } {
   const last: unknown = Array.isArray(prompt) ? prompt.at(-1) : { content: prompt };
@@ -304,6 +329,18 @@ function endOf(prompt: unknown): { role?: unknown; text: string } {
   return { role: last.role, text: typeof last.content === 'string' ? last.content : '' };
 }
 
+/** Whether a conversation has a message of the user that is an empty text. */
+const asksNothing = (prompt: unknown): boolean =>
+  Array.isArray(prompt) &&
+  prompt.some(
+    (message) =>
+      isObject(message) &&
+      message.role === 'user' &&
+      typeof message.content === 'string' &&
+      message.content.trim() === '',
+  );
+
+/** Whether a text has the answer with no letter or digit beside it. */
 const hasWord = (text: string, answer: string): boolean =>
   text.split(answer).some((before, i, parts) => {
     const after = parts[i + 1];

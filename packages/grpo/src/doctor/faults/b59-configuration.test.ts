@@ -60,6 +60,17 @@ testStepCheck('B59.settings', [
     measured: { odd: 'zero' },
   },
   {
+    name: 'the epsilon of an optimizer',
+    plant: declare({ objective: { clipLow: 1e-8, clipHigh: 1e-8 }, updatesPerRollout: 3 }),
+    verdict: 'warn',
+    measured: { odd: 'narrow' },
+  },
+  {
+    name: 'the clip of sequence ratios',
+    plant: declare({ objective: { clipLow: 3e-4, clipHigh: 4e-4 }, updatesPerRollout: 4 }),
+    verdict: 'pass',
+  },
+  {
     name: 'a wide clip that is no pair of bounds',
     plant: declare({ objective: { clipLow: 0.6, clipHigh: 0.6 } }),
     verdict: 'pass',

@@ -20,6 +20,9 @@ const FEW_TOKENS = 0.01;
 /** Completions that show what a rule pays. */
 const RULED = 5;
 
+/** A clip of sequence ratios has some 3e-4; below this it is none. */
+const NARROW = 1e-5;
+
 /** Settings that are legal and odd, in words. */
 const ODD: Readonly<Record<string, (value: number, other: number) => string>> = {
   delta: (value, other) =>
@@ -28,6 +31,8 @@ const ODD: Readonly<Record<string, (value: number, other: number) => string>> = 
     say`The ratio of CISPO is capped at ${value}: that is a bound of the ratio itself, and below 1 it scales every token down, also where the policy has not moved. Usual are 2 to 6.`,
   zero: () =>
     'The clip is 0 on both sides: it is not off, but as narrow as can be, so that a token is not trained any more once its ratio leaves 1. A wide clip, such as 10, turns it off.',
+  narrow: (value) =>
+    say`The clip is ${value}: after an update nearly every token lies outside, and is not trained any more. It is the distance of the ratio from 1 (0.2 is usual, 3e-4 for sequences), not the ε of the optimizer (adam_epsilon).`,
   bounds: (value, other) =>
     say`The clip is ${value} and ${other}: these are distances from 1, so the ratio may go from ${Math.max(0, 1 - value)} to ${1 + other}. For ${value} to ${other} they would be ${1 - value} and ${other - 1}.`,
   share: (value) =>
@@ -138,7 +143,7 @@ export const b59: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 7,
-      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; a clip that is not 0 on both sides; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; ${percent(FEW_TOKENS)} or more of the tokens; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
+      threshold: `of the declared settings: delta above 1 + clipHigh; a cap of the ratio of 1 or more; a clip that is not 0 on both sides, and of ${NARROW} or more where a rollout serves several updates; clipLow below ${WIDE}, of a clip whose bounds do not sum to 2 like those of a ratio; ${percent(FEW_TOKENS)} or more of the tokens; at most ${MANY_UPDATES} updates per rollout (more only inform)`,
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_config.py'],
       why: 'Some systems take bounds of the ratio, some its distance from 1, and the same name is used for both.',
       remedy:
@@ -159,6 +164,8 @@ export const b59: Fault = {
           return warn({ odd: 'cap', value: cap, other: 1 });
         if (loss !== 'cispo' && clipLow === 0 && clipHigh === 0)
           return warn({ odd: 'zero', value: 0, other: 0 });
+        if (loss !== 'cispo' && clipHigh !== undefined && clipHigh < NARROW && updates > 1)
+          return warn({ odd: 'narrow', value: clipHigh, other: NARROW });
         const areBounds = clipLow !== undefined && Math.abs(clipLow + (clipHigh ?? 0) - 2) < 1e-6;
         if (loss !== 'cispo' && clipLow !== undefined && clipLow >= WIDE && areBounds)
           return warn({ odd: 'bounds', value: clipLow, other: clipHigh! });
