@@ -7,12 +7,14 @@ import functools
 import inspect
 import math
 import random
-import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
+
+from .golds import golds_graded
+from .graded import Graded, form_of, text_of
 
 # Completions that are graded again.
 GRADED_AGAIN = 6
@@ -25,15 +27,6 @@ OF_TRL = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
 @dataclass
-class _Graded:
-    """What a reward function grades: a completion with its row of the data."""
-
-    data: dict
-    completion: object
-    ids: list
-
-
-@dataclass
 class _Heard:
     """One reward function, with the arguments of its calls in a rollout."""
 
@@ -41,7 +34,7 @@ class _Heard:
     calls: list = field(default_factory=list)
     is_listening: bool = False
     # Completions of an earlier step, with what they earned alone then.
-    kept: list[tuple[_Graded, float]] = field(default_factory=list)
+    kept: list[tuple[Graded, float]] = field(default_factory=list)
     kept_at: int = 0
 
     def hear(self, call: dict) -> None:
@@ -170,6 +163,13 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
         elif not one.kept and all(_agrees(used[row, k], value) for row, value in zip(chosen, own, strict=True)):
             one.kept = [(regrade.graded(row), value) for row, value in zip(chosen, own, strict=True)][:KEPT]
             one.kept_at = rollout.step
+            try:
+                golds = golds_graded(regrade, used[:, k])
+            except Exception as error:  # noqa: BLE001: the same, on an answer of another row
+                missing.append(f"{name}: values of reference answers: it raised {type(error).__name__}: {error}")
+                golds = None
+            if golds:
+                rollout.probes.setdefault("golds", []).append({"reward": name, **golds})
         pairs[name] = [
             {
                 "found": float(used[row, k]),
@@ -252,14 +252,14 @@ class _Regrade:
             told |= {"earned": _or_none(then[most]), "earns": _or_none(values[most])}
         return told
 
-    def graded(self, row: int) -> _Graded:
+    def graded(self, row: int) -> Graded:
         rollout = self.rollout
-        return _Graded(rollout.data[row], rollout.sampled[row], rollout.ids[row])
+        return Graded(rollout.data[row], rollout.sampled[row], rollout.ids[row])
 
     def grade_rows(self, rows: list[int]) -> list[float]:
         return self.grade([self.graded(row) for row in rows])
 
-    def grade(self, graded: list[_Graded]) -> list[float]:
+    def grade(self, graded: list[Graded]) -> list[float]:
         given = {
             "prompts": [one.data["prompt"] for one in graded],
             "completions": [one.completion for one in graded],
@@ -296,16 +296,11 @@ def _chosen(values, texts: list[str], seed: int) -> list[int]:
         value = str(values[row])
         (others if value in seen else first).append(row)
         seen.add(value)
-    forms = [_form(text) for text in texts]
+    forms = [form_of(text) for text in texts]
     counts = Counter(forms)
     rare = sorted(order, key=lambda row: (counts[forms[row]], -_paid(values[row])))
     in_turn = [row for pair in zip(first + others, rare, strict=True) for row in pair]
     return sorted(list(dict.fromkeys(in_turn))[:GRADED_AGAIN])
-
-
-def _form(text: str) -> str:
-    """A text without what differs from answer to answer: its words and numbers."""
-    return re.sub(r"\s+", " ", re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", text)))
 
 
 def _paid(value) -> float:
@@ -328,12 +323,3 @@ def _or_none(value: float) -> float | None:
 
 def _key(completion) -> str:
     return repr(completion)
-
-
-def text_of(completion) -> str:
-    """A completion as text: itself, or what its messages of the assistant say."""
-    if isinstance(completion, str):
-        return completion
-    contents = [message.get("content") or "" for message in completion if message.get("role") == "assistant"]
-    texts = [c if isinstance(c, str) else "".join(part.get("text", "") for part in c) for c in contents]
-    return "\n".join(texts)

@@ -13,13 +13,12 @@ from safetensors.numpy import save
 
 from .declared import declared, most_tokens, template_parts, tokenizer_of
 from .errors import RecorderError
+from .graded import answer_column
 from .pieces import pieces_of
 from .rollout import Rollout
 
 # Version of the step record: see docs/step-record.md.
 RECORD_VERSION = 3
-# Columns of the data that hold a reference answer, by TRL's habit.
-ANSWER_COLUMNS = ("answer", "solution")
 
 
 def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None) -> tuple[dict, dict]:
@@ -36,7 +35,7 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
     data = [rollout.data[row] for row in first]
     decode = tokenizer_of(trainer).decode
     conversational = isinstance(data[0]["prompt"], list)
-    answers = next((name for name in ANSWER_COLUMNS if isinstance(data[0].get(name), (str, int, float))), None)
+    answers = answer_column(data[0])
     end_ids = facts["tokenizer"]["endIds"]
     record = {
         "format": "grpo-step",

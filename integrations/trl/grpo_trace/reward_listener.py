@@ -6,7 +6,8 @@ import numpy as np
 import trl
 
 from .errors import RecorderError
-from .grading import Grading, text_of
+from .graded import text_of
+from .grading import Grading
 from .probes import random_state
 from .rollout import Rollout
 

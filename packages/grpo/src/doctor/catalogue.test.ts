@@ -27,6 +27,7 @@ const WITHOUT_SOURCE = [
   'B26.near',
   'B27.gold',
   'B27.never',
+  'B27.rows',
   'B28.chance',
   'B29.partial',
   'B30.warned',

@@ -279,6 +279,7 @@ export function richRecord({
       unfilled: [],
       heldOut: { prompts: 40, trained: 0, unlike: 0 },
       together: [],
+      golds: [{ reward: 'right', graded: 4, unpaid: 0 }],
       changedSettings: [],
       skipped: 0,
       greedy: false,

@@ -111,6 +111,20 @@ export const probesSchema = z.object({
       }),
     )
     .optional(),
+  /**
+   * Reference answers of several rows of the data, each written as a paid completion is and graded with its row: how many a
+   * reward pays less than half of that, and one of them.
+   */
+  golds: z
+    .array(
+      z.object({
+        reward: z.string(),
+        graded: z.number().int(),
+        unpaid: z.number().int(),
+        answer: z.string().optional(),
+      }),
+    )
+    .optional(),
   /** How often the data was gone through at the end of the step. */
   epoch: real.optional(),
   /** Rewards that are 0 for every completion: of some that have line breaks, how many earn more without them. */

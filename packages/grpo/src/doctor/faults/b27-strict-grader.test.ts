@@ -113,6 +113,16 @@ const answering =
     }
   };
 
+const golds = (unpaid: number) => (record: StepRecord) => {
+  record.probes!.golds = [{ reward: 'exact', graded: 12, unpaid, ...(unpaid > 0 && { answer: '-3' }) }];
+};
+
+testStepCheck('B27.rows', [
+  { name: 'negative answers', plant: golds(2), verdict: 'warn', measured: { unpaid: 2, answer: '-3' } },
+  { name: 'nearly all', plant: golds(11), verdict: 'inform' },
+  { name: 'none', plant: golds(0), verdict: 'pass' },
+]);
+
 describe('B27.never', () => {
   const judged = (...args: Parameters<typeof answering>) =>
     judgeRun('B27.never', recordsOf([1, 2], answering(...args)));

@@ -5,7 +5,7 @@ import { groupsOf } from '../groups.js';
 import { byReward, FORM, gradesOf } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { quote, say } from '../sentence.js';
 
 /** Fewer may be answers that lack something else, which a strict grader rightly rejects. */
 const SEVERAL = 3;
@@ -81,6 +81,33 @@ export const b27: Fault = {
           : pass(measured);
       },
       says: (m) => say`${m.missed} of ${m.unrewarded} unrewarded completions end in the reference answer.`,
+    }),
+    stepCheck({
+      code: 'B27.rows',
+      title: 'The answer of each row is paid, written as a paid completion is',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 2,
+      threshold:
+        'of the reference answers that are graded in the form of a paid completion, each with its row, all earn half of what that earned or more; where most earn less, it only informs: the reward may ask for something else',
+      sources: [],
+      why: 'Seen in a reward that read digits alone and lost the minus: rows with a negative answer paid nobody, whatever was written.',
+      remedy: 'Call the reward by hand with this answer and its row, and print what it compares with what.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30', 'B20'],
+      settles: 'The reference answers of all rows, graded.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { golds } }) {
+        const one = golds?.find(({ unpaid }) => unpaid > 0) ?? golds?.[0];
+        if (!one) return notApplicable('probes.golds');
+        const measured = { ...one, answer: one.answer ?? '' };
+        if (one.unpaid === 0) return pass(measured);
+        return (one.unpaid <= one.graded / 2 ? warn : inform)(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} does not pay the right answer of ${m.unpaid} of ${m.graded} rows, such as ${quote(m.answer)}, written as a completion that it pays: it cannot read some answers, or the data has them in another form.`,
     }),
     runCheck({
       code: 'B27.never',
