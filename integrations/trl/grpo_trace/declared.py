@@ -221,6 +221,15 @@ def left_out(trainer) -> list[str]:
     return [name for name, p in model.named_parameters() if p.requires_grad and id(p) not in held]
 
 
+def schedules_another(trainer) -> bool:
+    """Whether the schedule sets the rates of another optimizer than the one that trains."""
+    schedule = getattr(trainer.lr_scheduler, "scheduler", trainer.lr_scheduler)
+    scheduled = getattr(schedule, "optimizer", None)
+    if is_sharded(trainer) or trainer.optimizer is None or scheduled is None:
+        return False
+    return scheduled.param_groups is not trainer.optimizer.param_groups
+
+
 def headless(reward_funcs) -> list[str]:
     """Reward models whose checkpoint has a head for tokens: that for scores has random weights."""
     names = []

@@ -21,6 +21,7 @@ from .declared import (
     headless,
     left_out,
     micro_steps,
+    schedules_another,
     search,
     settings,
     tokenizer_facts,
@@ -185,6 +186,7 @@ class Recorder:
                 "merged": merged_adapters(self.trainer.model),
                 "epoch": self.trainer.state.epoch,
                 "leftOut": left_out(self.trainer),
+                "schedulesAnother": schedules_another(self.trainer),
                 "trainable": sum(p.requires_grad for p in self.trainer.model.parameters()),
             }
             write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))

@@ -56,6 +56,7 @@ const WITHOUT_SOURCE = [
   'B54.moments',
   'B54.rate',
   'B54.ratio',
+  'B54.schedule',
   'B54.size',
   'B54.uphill',
   'B55.returns',

@@ -186,6 +186,7 @@ export function richRecord({
       masterWeights: false,
       activeDropout: [],
     },
+    settings: { logitsProcessors: ['TemperatureLogitsWarper'] },
     tokenizer: {
       pieces: { ids: Int32Array.of(49), bytes: Uint8Array.of(49), lengths: Int32Array.of(1) },
       vocabularySize: 50,
@@ -284,6 +285,7 @@ export function richRecord({
       skipped: 0,
       greedy: false,
       leftOut: [],
+      schedulesAnother: false,
       trainable: 9,
       unstable: [],
       drift: [{ reward: 'right', since: 1, graded: 3, changed: 0 }],

@@ -75,6 +75,8 @@ export const probesSchema = z.object({
   merged: z.boolean().optional(),
   /** Tensors that are to be trained and that no group of the optimizer has. */
   leftOut: z.array(z.string()).optional(),
+  /** Whether the schedule of the learning rate sets the rates of another optimizer than the one that trains. */
+  schedulesAnother: z.boolean().optional(),
   /** Tensors that ask for a gradient. */
   trainable: z.number().int().optional(),
   /** Rewards that gave the same completions other values when they were called again. */

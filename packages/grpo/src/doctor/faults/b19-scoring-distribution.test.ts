@@ -255,3 +255,17 @@ it('B19.surprises adds up what single steps are too small to show', () => {
   });
   expect(judgeRun('B19.surprises', steps(24, 0.6))).toMatchObject({ verdict: 'pass' });
 });
+
+const processed = (names: readonly string[]) => (record: StepRecord) => {
+  record.settings = { logitsProcessors: names };
+};
+
+testStepCheck('B19.processors', [
+  {
+    name: 'a ban of repeated words',
+    plant: processed(['TemperatureLogitsWarper', 'NoRepeatNGramLogitsProcessor']),
+    verdict: 'warn',
+    measured: { processors: 2, others: 'NoRepeatNGramLogitsProcessor' },
+  },
+  { name: 'those of settings', plant: processed(['TopPLogitsWarper', 'MinPLogitsWarper']), verdict: 'pass' },
+]);

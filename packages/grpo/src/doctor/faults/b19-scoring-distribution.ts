@@ -1,3 +1,4 @@
+import { isObject } from '../../formats/json.js';
 import { mean, moments, sum, withoutNaN } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
@@ -85,6 +86,10 @@ function judgeSurprise(steps: readonly Surprise[], least: number) {
 
 const surprising = (m: { flatter: boolean; meanGap: number; standardErrors: number }) =>
   say`Tokens are ${m.flatter ? 'less likely' : 'likelier'} than the scoring distribution says, by ${m.meanGap} nat per token (${m.standardErrors} standard errors): they were sampled from a ${m.flatter ? 'flatter' : 'sharper'} distribution. ${m.flatter ? 'Either sampling had a higher temperature or penalties (B19, B15), or scoring used the wrong logits (B35) or dropout (B38); the sampler’s own log-probs would show which.' : 'A lower temperature, top-p or top-k in sampling has that effect.'}`;
+
+/** Matches processors of logits that settings of GRPO stand for, and those that change no probability. */
+const KNOWN_PROCESSOR =
+  /^(Temperature|TopK|TopP|MinP|RepetitionPenalty|MinLength|MinNewTokensLength|InfNanRemove|LogitNormalization)/;
 
 export const b19: Fault = {
   code: 'B19',
@@ -179,6 +184,33 @@ export const b19: Fault = {
       },
       says: (m) =>
         say`Tokens are scored at a temperature of ${m.declared} and were sampled at ${m.fits}: policy and sampler differ by ${m.meanGap} nat per token at the first and by ${m.gapThere} at the second.${m.began === undefined ? '' : say` trainer.temperature was ${m.began} when training began: a callback or an override has changed it, and the sampler has not followed.`}`,
+    }),
+    stepCheck({
+      code: 'B19.processors',
+      title: 'Sampling has no processor of logits that scoring knows nothing of',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 3,
+      rank: 1,
+      threshold:
+        'of the processors that the sampler put between model and draw, all are of temperature, top-k, top-p, min-p, the repetition penalty or a minimum length, which other checks judge, or change no probability',
+      sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
+      why: 'Seen with no_repeat_ngram_size and exponential_decay_length_penalty in generation_kwargs, copied from a script that only generates.',
+      remedy: 'Take it out of generation_kwargs; what is wanted of the completions belongs into the reward.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B19.truncation', 'B39'],
+      settles: 'The log-probs of one completion before and after the processors.',
+      proofs: ['TRL run'],
+      needs: ['declared'],
+      test(_, { settings }) {
+        const names = isObject(settings) ? settings.logitsProcessors : undefined;
+        if (!Array.isArray(names)) return notApplicable('settings.logitsProcessors');
+        const others = names.filter((name) => !KNOWN_PROCESSOR.test(String(name)));
+        const measured = { processors: names.length, others: others.join(', ') };
+        return others.length > 0 ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        `The sampler changes the logits by ${m.others}, and the scored log-probs do not: completions come from another distribution than the one that is trained.`,
     }),
     stepCheck({
       code: 'B19.truncation',

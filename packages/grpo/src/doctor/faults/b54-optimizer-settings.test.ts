@@ -267,3 +267,13 @@ testStepCheck('B54.moments', [
     verdict: 'pass',
   },
 ]);
+
+testStepCheck('B54.schedule', [
+  {
+    name: 'a schedule of an optimizer that was replaced',
+    plant: (record) => {
+      record.probes!.schedulesAnother = true;
+    },
+    verdict: 'fail',
+  },
+]);

@@ -74,6 +74,28 @@ export const b54: Fault = {
           ? say`What the adapters add is multiplied by ${factor}: alpha is that many times the rank of ${rank}, and one or two times is usual. An update moves the policy as much further.`
           : say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
     }),
+    stepCheck({
+      code: 'B54.schedule',
+      title: 'The schedule is that of the optimizer that trains',
+      stage: 'optimizer',
+      kind: 'identity',
+      level: 4,
+      rank: 1,
+      threshold: 'the schedule of the learning rate holds the very optimizer that makes the updates',
+      sources: [],
+      why: 'Seen in a script that made its optimizer anew after the schedule: the logged rate fell as planned, and the one of the updates stayed what it was.',
+      remedy: 'Make the schedule of the optimizer that the trainer gets, and pass both together.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B54', 'B52', 'H07'],
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { schedulesAnother } }) {
+        if (schedulesAnother === undefined) return notApplicable('probes.schedulesAnother');
+        return schedulesAnother ? fail({}) : pass({});
+      },
+      says: () =>
+        'The schedule of the learning rate sets the rates of another optimizer: the logged rate is not the one that trains.',
+    }),
     logCheck({
       code: 'B54.rate',
       title: 'The learning rate is above 0, and its warm-up ends',
