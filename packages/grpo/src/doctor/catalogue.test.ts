@@ -9,6 +9,7 @@ import { addressOf } from './source.js';
 const WITHOUT_SOURCE = [
   'B01.split',
   'B01.twice',
+  'B03.closed',
   'B03.cut',
   'B05.date',
   'B05.system',

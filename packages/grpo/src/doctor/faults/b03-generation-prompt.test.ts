@@ -27,6 +27,21 @@ testStepCheck('B03.blank', [
   },
 ]);
 
+testStepCheck('B03.closed', [
+  {
+    name: 'an end token behind each',
+    plant: ({ prompts, tokenizer }) => {
+      let end = 0;
+      for (const length of prompts!.lengths!) {
+        end += length;
+        prompts!.ids![end - 1] = tokenizer!.endIds![0]!;
+      }
+    },
+    verdict: 'warn',
+    measured: { closed: 6 },
+  },
+]);
+
 testStepCheck('B03.header', [
   { name: 'no header', plant: tails('<|assistant|>', ''), verdict: 'fail', evidence: { prompt: 0 } },
   {

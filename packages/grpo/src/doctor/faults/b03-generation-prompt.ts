@@ -86,6 +86,40 @@ export const b03: Fault = {
         say`${m.cut} of ${m.prompts} different prompts do not end as the others do, and each of them has ${m.tokens} tokens, more than which none has: they are cut off there, and the model is asked without the end of its prompt.`,
     }),
     stepCheck({
+      code: 'B03.closed',
+      title: 'A prompt does not end in a token that ends a completion',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold: 'fewer than half of the prompts end in one of the tokens that end a completion',
+      sources: [],
+      why: 'Seen with a tokenizer that adds its end token to every text: the model was asked to go on behind an end, and all completions were blank.',
+      remedy:
+        'Turn it off (add_eos_token=False, or the post-processor of the tokenizer), or put the header of an answer behind it (add_generation_prompt).',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B03', 'B16', 'B20', 'B26', 'B28', 'B30'],
+      settles: 'The last id of one prompt, decoded with its special tokens.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'promptIds'],
+      test({ tokenizer: { endIds, specialTokens }, promptIds }) {
+        if (!endIds) return notApplicable('tokenizer.endIds');
+        const closed = promptIds.flatMap((ids, prompt): Evidence[] => {
+          const last = ids.at(-1)!;
+          // A beginning by itself may be the same token.
+          return ids.length > 1 && endIds.includes(last)
+            ? [{ prompt, text: specialTokens?.[last] ?? String(last) }]
+            : [];
+        });
+        const measured = { prompts: promptIds.length, closed: closed.length, token: closed[0]?.text ?? '' };
+        return closed.length > 0 && closed.length >= promptIds.length / 2
+          ? warn(measured, closed)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`${m.closed} of ${m.prompts} prompts end in ${m.token}, which ends a completion: the model goes on behind an end, and may end at once.`,
+    }),
+    stepCheck({
       code: 'B03.blank',
       title: 'Completions are not blank',
       stage: 'generation',
