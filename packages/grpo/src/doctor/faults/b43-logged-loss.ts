@@ -321,7 +321,7 @@ export const b43: Fault = {
         const are = say`${m.names} ${m.names.includes(' and ') ? 'are' : 'is'}`;
         return m.value === 0
           ? say`${are} exactly 0 in all ${m.entries} entries, which the other metrics contradict: nobody feeds it, so it shows nothing${m.names === 'kl' ? ', or the reference is the policy itself, which moves with it' : ''}.`
-          : say`${are} no number in any of ${m.entries} entries${m.isLossFinite ? say`, while the loss is finite, so it is no part of it${m.names === 'kl' ? ': with a β of 0 most trainers compute no KL' : ''}` : ': it shows nothing, and if the loss has it as a term, the loss is lost, too'}.`;
+          : say`${are} no number in ${m.entries === 1 ? 'the one entry' : say`any of ${m.entries} entries`}${m.isLossFinite ? say`, while the loss is finite, so it is no part of it${m.names === 'kl' ? ': with a β of 0 most trainers compute no KL' : ''}` : ': it shows nothing, and if the loss has it as a term, the loss is lost, too'}.`;
       },
     }),
     logCheck({

@@ -203,8 +203,9 @@ function notesOf(
       'The log does not say how many steps an entry averages over: checks that need single steps are skipped.',
     );
   } else if (stepsPerEntry > 1) {
+    const hasNorm = entries.some(({ values }) => values.grad_norm !== undefined);
     notes.push(
-      `An entry averages over ${stepsPerEntry} steps, but its grad_norm is that of the last one: checks that need single steps are skipped (set logging_steps=1).`,
+      `An entry averages over ${stepsPerEntry} steps${hasNorm ? ', but its grad_norm is that of the last one' : ', or shows one of them'}: checks that need single steps are skipped (set logging_steps=1).`,
     );
   }
   const hasDeviation = entries.some(({ values }) => values.reward_std !== undefined);

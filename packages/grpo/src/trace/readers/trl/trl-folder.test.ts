@@ -137,7 +137,8 @@ describe('trainer_state.json', () => {
   });
 
   it('averages over logging_steps', async () => {
-    const reading = await readText('trainer_state.json', log([row(5), row(10), row(15)]));
+    const rows = [5, 10, 15].map((step) => row(step, { grad_norm: 1 }));
+    const reading = await readText('trainer_state.json', log(rows));
     expect(reading.series!.stepsPerEntry).toBe(5);
     expect(reading.notes.join(' ')).toMatch(/averages over 5 steps, but its grad_norm is that of the last/);
     // No KL in the log: β is 0.
@@ -147,6 +148,7 @@ describe('trainer_state.json', () => {
       log([row(5), row(10), row(15)], { logging_steps: 0.25 }),
     );
     expect(share.series!.stepsPerEntry).toBe(5);
+    expect(share.notes.join(' ')).not.toContain('grad_norm');
   });
 
   it('puts evaluations to their step', async () => {
