@@ -106,7 +106,7 @@ export const b20: Fault = {
         return natural ? inform(measured) : warn(measured);
       },
       says: (m) =>
-        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}.${m.inputType === 'messages' ? ' Completions come as lists of messages: a function that expects text falls back to one value.' : ''}${m.natural ? say` Either the reward is broken, or the task is ${m.task}; grading a good and a bad completion would show which.` : ' A reward function that falls back to a constant has that effect.'}`,
+        say`All ${m.completions} completions (${m.distinct} distinct) earned exactly ${m.value}. ${constantReward(m)}`,
     }),
     stepCheck({
       code: 'B20.canary',
@@ -355,6 +355,23 @@ function difficulty(rewards: readonly number[]): string {
 /** What the completions of flat groups are, by the height of the reward. */
 const alike = (height: number) =>
   height < 1 / 3 ? 'all wrong' : height > 2 / 3 ? 'all right' : 'all right, all wrong';
+
+/** Sentence about why all completions of a step may earn one value. */
+function constantReward({
+  natural,
+  task,
+  inputType,
+}: {
+  natural: boolean;
+  task: string;
+  inputType?: string;
+}): string {
+  if (natural)
+    return `Either the reward is broken, or the task is ${task}; grading a good and a bad completion would show which.`;
+  return inputType === 'messages'
+    ? 'Completions come as lists of messages: a reward function that expects text may give all of them one value.'
+    : 'A reward function that falls back to a constant has that effect.';
+}
 
 /** Names what gives every completion one reward: a fallback where the value is not −1, 0 or 1, else two possible causes. */
 function constantCause({
