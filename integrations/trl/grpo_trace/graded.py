@@ -1,4 +1,4 @@
-"""What a reward function grades."""
+"""Completions with their rows, as reward functions grade them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ANSWER_COLUMNS = ("answer", "solution")
 
 @dataclass
 class Graded:
-    """What a reward function grades: a completion with its row of the data."""
+    """A completion with its row of the data."""
 
     data: dict
     completion: object

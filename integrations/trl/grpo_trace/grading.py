@@ -36,6 +36,8 @@ class _Heard:
     # Completions of an earlier step, with what they earned alone then.
     kept: list[tuple[Graded, float]] = field(default_factory=list)
     kept_at: int = 0
+    # Whether reference answers have been graded.
+    has_golds: bool = False
 
     def hear(self, call: dict) -> None:
         if self.is_listening:
@@ -159,16 +161,19 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
             rollout.probes.setdefault("drift", []).append({"reward": name, **drift})
         if regrade.together:
             rollout.probes.setdefault("together", []).append({"reward": name, **regrade.together})
-        # What others of its batch have a part in tells nothing of time.
+        # A value in which the rest of the batch has a part tells nothing of time.
         elif not one.kept and all(_agrees(used[row, k], value) for row, value in zip(chosen, own, strict=True)):
             one.kept = [(regrade.graded(row), value) for row, value in zip(chosen, own, strict=True)][:KEPT]
             one.kept_at = rollout.step
+        # Until a completion with its answer is paid, there is no form to write others in.
+        if one.kept and not one.has_golds:
             try:
                 golds = golds_graded(regrade, used[:, k])
             except Exception as error:  # noqa: BLE001: the same, on an answer of another row
                 missing.append(f"{name}: values of reference answers: it raised {type(error).__name__}: {error}")
                 golds = None
             if golds:
+                one.has_golds = True
                 rollout.probes.setdefault("golds", []).append({"reward": name, **golds})
         pairs[name] = [
             {
@@ -195,7 +200,7 @@ class _Regrade:
         self.others = {key: value for key, value in first.items() if key not in GRADED and key not in rows[0]}
         self.others |= {key: _nothing for key in ("log_extra", "log_metric") if key in first}
         self.told = [key for key in GRADED if key in first]
-        # Of a reward that depends on the other completions: what some earned, and earn alone.
+        # What some completions earned, and earn alone, by a reward that depends on the others.
         self.together: dict | None = None
 
     def plain(self, chosen: list[int], used) -> list[float] | None:

@@ -86,7 +86,7 @@ export interface StepCheck extends CheckInfo {
   scope: 'step';
   needs: readonly InputName[];
   /** Whether chance may bring it about in one step: it only informs where the last step that could be judged passes. */
-  passing?: true;
+  byChance?: true;
   test(record: StepRecord): Outcome;
 }
 

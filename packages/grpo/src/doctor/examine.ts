@@ -174,7 +174,7 @@ class Tally {
 
   #severity(): Severity | undefined {
     const verdict = this.#worst()?.outcome.verdict;
-    const isPassing = this.check.scope === 'step' && this.check.passing && this.#lastPassed;
+    const isPassing = this.check.scope === 'step' && this.check.byChance && this.#lastPassed;
     return isPassing && verdict === 'warn' ? 'inform' : verdict;
   }
 }

@@ -62,7 +62,7 @@ export function littleOf({ course }: Diagnosis): string {
   if (high < worth)
     return say`The reward does not rise so far: ${line}, and a gain of more than ${Math.max(0, high)} is excluded with 95 % confidence. So few entries do not tell whether it will.`;
   const moved = movementOf(course, 'reward');
-  // What moved beyond the noise is not hidden by it, whatever a line says.
+  // A reward that moved beyond the noise is not hidden by it, whatever a line says.
   if (moved)
     return say`${few} The reward ${moved.to > moved.from ? 'rose' : 'fell'} from ${moved.from} to ${moved.to} ${whenText(moved)}; ${line}.`;
   if (high > most - least)

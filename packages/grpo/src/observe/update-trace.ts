@@ -28,6 +28,9 @@ export class UpdateTrace {
   readonly #components = new Map<string, LossPart>();
   #configured = 0;
 
+  /** Log-probs of all micro-batches, joined when they are first asked for. */
+  #policy: Float32Array | undefined;
+
   constructor(
     /** By completion; filled as they are scored. */
     private readonly scored: Map<number, ScoredIds>,
@@ -48,6 +51,7 @@ export class UpdateTrace {
     for (const [i, b] of micro.members.entries()) this.scored.set(b, ids[i]!);
     this.#configured++;
     if (!arrived) return;
+    this.#policy = undefined;
     this.#members.push(...micro.members);
     this.#sizes.push(micro.members.length);
     this.#push('policyLogprobs', scores.logprobs_T);
@@ -73,7 +77,8 @@ export class UpdateTrace {
     const place = this.#members.indexOf(completion);
     const lengthOf = (b: number) => this.scored.get(b)!.completion.length;
     const start = this.#members.slice(0, place).reduce((sum, b) => sum + lengthOf(b), 0);
-    return joinRows(Float32Array, this.#values.policyLogprobs!).subarray(start, start + lengthOf(completion));
+    this.#policy ??= joinRows(Float32Array, this.#values.policyLogprobs!);
+    return this.#policy.subarray(start, start + lengthOf(completion));
   }
 
   /** The record of the update, with what the optimizer tells. */
@@ -115,10 +120,14 @@ export class UpdateTrace {
   }
 }
 
-/** The first matrices of adapters whose second ones are 0: no gradient passes through those. */
+/**
+ * The first matrices of adapters whose second ones are 0: no gradient passes through those. They all move at once, so that one
+ * second matrix that has moved answers for all.
+ */
 export function idleAdapters(trainable: ReadonlyMap<string, Tensor>): ReadonlySet<string> {
   const seconds = [...trainable].filter(([name]) => name.endsWith('.lora_B.weight'));
   const isZero = (tensor: Tensor) => noGrad(() => tidy(() => tensor.any().item() === 0));
+  if (seconds.length === 0 || !isZero(seconds[0]![1])) return new Set();
   return new Set(
     seconds.flatMap(([name, b]) => (isZero(b) ? [name.replace(/lora_B\.weight$/, 'lora_A.weight')] : [])),
   );

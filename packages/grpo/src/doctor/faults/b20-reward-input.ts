@@ -84,7 +84,7 @@ export const b20: Fault = {
       settles:
         'Grade a known-good and a known-bad completion: equal values mean a broken reward, different values a task that is too hard, or at the highest reward too easy.',
       proofs: ['native', 'TRL run'],
-      passing: true,
+      byChance: true,
       needs: ['texts', 'totals', 'rewards'],
       test({ texts, rewards: { inputType, values } }, record) {
         const totals = gradesOf(record);
@@ -352,7 +352,7 @@ function difficulty(rewards: readonly number[]): string {
   return rewards.every((reward) => reward <= 0) ? 'too hard' : 'too hard or too easy';
 }
 
-/** What the completions of flat groups are, by the height of the reward. */
+/** Whether completions of flat groups are all right or all wrong, by the height of the reward. */
 const alike = (height: number) =>
   height < 1 / 3 ? 'all wrong' : height > 2 / 3 ? 'all right' : 'all right, all wrong';
 

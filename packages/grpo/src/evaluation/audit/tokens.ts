@@ -21,7 +21,7 @@ import { type EvalAuditContext, greedyOf, heldOut } from './context.js';
 
 /** Completions of each kind whose tokens are computed again. */
 const RESCORED = 4;
-/** Of these the longest; the others are drawn. */
+/** How many of these are the longest ones; the others are drawn. */
 const LONGEST = 2;
 
 /** So few tokens have no mean: one that rounding sets behind another would be most of it. */

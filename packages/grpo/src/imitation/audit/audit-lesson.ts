@@ -66,8 +66,7 @@ async function learnAgain(context: LessonContext): Promise<Measured[]> {
 }
 
 /**
- * What is dropped is the same in both passes: gradients of layers that the backward pass computes again are those of layers
- * that were kept.
+ * Both passes drop the same: recomputed layers must give the gradients that kept layers give.
  */
 async function compareDropped(
   { model, optimizer, examples, config: { lora, train } }: LessonContext,
@@ -96,7 +95,7 @@ const AGAIN = 1e-4;
 /** What cannot be compared where the plain path cannot run. */
 const LACKING = ['loss', 'gradient'] as const;
 
-/** What is learnt again with all inputs of the adapters says nothing of what the updates drop. */
+/** The plain path keeps all inputs of the adapters, and cannot tell which ones the updates drop. */
 const DROPPED: Measured = {
   handOver: 'gradient',
   missing: 'a plain form of lora.dropout: what is computed again drops nothing',

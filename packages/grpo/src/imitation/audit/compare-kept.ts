@@ -7,7 +7,7 @@ import type { Batch } from '../../step/batch.js';
 import type { Task } from '../../tasks/task.js';
 import type { Example } from '../examples.js';
 
-/** What a round keeps of its completions, and makes of them. */
+/** Completions that a round keeps, and the examples made of them. */
 export interface Kept {
   kept: readonly number[];
   /** One of each kept completion. */

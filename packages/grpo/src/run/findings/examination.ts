@@ -149,7 +149,7 @@ export class Examination {
         ...changed.map(
           ({ finding, before }) => `step ${step}: so far ${before}, now ${findingLine(finding)}`,
         ),
-        // What is asked on few steps has not ended where it was not asked.
+        // A check that was not made on this step cannot tell that its finding has ended.
         ...ended
           .filter(({ code }) => isJudged.has(code))
           .map(
