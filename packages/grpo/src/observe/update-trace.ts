@@ -27,8 +27,7 @@ export class UpdateTrace {
   readonly #values: Partial<Record<PerToken, Float32Array[]>> = {};
   readonly #components = new Map<string, LossPart>();
   #configured = 0;
-
-  /** Log-probs of all micro-batches, joined when they are first asked for. */
+  /** Log-probs of all micro-batches, joined when they are first asked for: then all are there. */
   #policy: Float32Array | undefined;
 
   constructor(
@@ -51,7 +50,6 @@ export class UpdateTrace {
     for (const [i, b] of micro.members.entries()) this.scored.set(b, ids[i]!);
     this.#configured++;
     if (!arrived) return;
-    this.#policy = undefined;
     this.#members.push(...micro.members);
     this.#sizes.push(micro.members.length);
     this.#push('policyLogprobs', scores.logprobs_T);

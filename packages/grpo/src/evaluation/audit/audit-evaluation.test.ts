@@ -161,6 +161,24 @@ describe('the audit of an evaluation', () => {
     expect((await broken({ evalOptions: { ...options, sample: stale } })).quantities).toContainEqual(behind);
   });
 
+  it.each(Array.from({ length: LIMIT }, (_, i) => i))(
+    'tells a wrong end of the longest completion, %i',
+    async (longest) => {
+      const { quantities } = await broken({
+        changed: (result) => ({
+          ...result,
+          completions: result.completions.map((one) => {
+            if (one.decoding !== 'greedy') return one;
+            const ids = [...one.ids];
+            if (one.problem !== longest) return { ...one, ids: ids.slice(0, 2) };
+            return { ...one, ids: [...ids.slice(0, -1), ids.at(-1)! === 5 ? 6 : 5] };
+          }),
+        }),
+      });
+      expect(quantities).toContainEqual(behind);
+    },
+  );
+
   it('tells a completion that is graded with the row of another problem', async () => {
     const rows = task.eval.map((one, i) => ({ ...one, row: task.eval[(i + 1) % LIMIT]!.row }));
     const { apart, quantities } = await broken({ evaluated: { ...task, eval: rows } });
