@@ -100,7 +100,7 @@ export const b03: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B03', 'B16', 'B20', 'B26', 'B28', 'B30'],
       settles: 'The last id of one prompt, decoded with its special tokens.',
-      proofs: ['TRL run'],
+      proofs: ['native', 'TRL run'],
       needs: ['tokenizer', 'promptIds'],
       test({ tokenizer: { endIds, specialTokens }, promptIds }) {
         if (!endIds) return notApplicable('tokenizer.endIds');

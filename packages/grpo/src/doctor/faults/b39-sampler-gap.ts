@@ -168,7 +168,7 @@ export const b39: Fault = {
         return measured.median < LEAST_WEIGHT ? beyond(measured)(measured) : pass(measured);
       },
       says: (m) =>
-        say`The importance weights (trainer ÷ sampler probability) have a mean of ${m.median} in place of about 1: what is learnt is multiplied by it. The sampler has other weights than the policy, or many small gaps are multiplied over long completions.`,
+        say`The importance weights (trainer ÷ sampler probability) have a mean of ${m.median} (the median of the entries) in place of about 1: what is learnt is multiplied by it. The sampler has other weights than the policy, or many small gaps are multiplied over long completions.`,
     }),
     gapCheck({
       code: 'B39.kl',

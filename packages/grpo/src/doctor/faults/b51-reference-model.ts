@@ -247,7 +247,7 @@ export const b51: Fault = {
           : pass({ first: first!.value, later: log.course.of('kl')!.end });
       },
       says: (m) =>
-        say`The KL is largest in the first entry, ${m.first} nats per token, and ${m.later} later: no update made it. Policy and reference differ from the start, or the completions are not samples of the policy.`,
+        say`The KL is largest in the first entry, ${m.first} nats per token, and ${m.later} later: it did not grow with the updates. Policy and reference differ from the start, or the completions are not samples of the policy.`,
     }),
     logCheck({
       code: 'B51.old',

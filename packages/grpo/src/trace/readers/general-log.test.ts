@@ -39,6 +39,11 @@ describe('lines of names and numbers', () => {
       { reward: 0.5, kl: 1568.5, grad_norm: 0.3 },
     ],
     [
+      'a reward alone below the line of its step',
+      'epoch: 0|step: 7|ppo_ep: 1|act_loss: 0.025\naverage reward score: 0.205\nreward: 9\n',
+      { epoch: 0, ppo_ep: 1, loss: 0.025, reward: 0.205 },
+    ],
+    [
       'a metric in each row of a table',
       '| metric | value | seen |\n|---|---|---:|\n| `completions/clipped_ratio` | **1** | **40 / 40** |\n| `reward` | 0 | 39 / 40 |\n',
       { 'completions/clipped_ratio': 1, reward: 0 },
@@ -1327,6 +1332,26 @@ describe('a file of several runs', () => {
     expect(epochs.runs).toHaveLength(2);
     const summed = `${row(0.1)}{'train_runtime': 1.0, 'train_loss': 0.1}\n${row(0.2)}`;
     expect((await readText('b.log', summed)).runs).toHaveLength(2);
+  });
+
+  it('has the spread of rewards that its rows list, and their mean where it lacks', async () => {
+    const rows = [
+      { step: 1, rewards: [0, 1, 1, 0] },
+      { step: 2, rewards: [0.1, 0.1], skipped: true },
+      { step: 3, rewards: [0.1, null], kl: 0 },
+    ];
+    const reading = await readText('m.jsonl', lines(rows));
+    expect(column(reading, 'reward')).toEqual([0.5, 0.1, undefined]);
+    expect(column(reading, 'reward_std')).toEqual([Math.sqrt(1 / 3), 0, undefined]);
+    const named = await readText('n.jsonl', lines(rows.map((row) => ({ ...row, mean_reward: 0.3 }))));
+    expect(column(named, 'reward')).toEqual([0.3, 0.3, 0.3]);
+  });
+
+  it('has no reward in the time that one took', async () => {
+    const row = 'step:1 - critic/score/mean:0.5 - timing_s/reward:1.04 - actor/pg_loss:0.1';
+    const [entry] = (await readText('v.log', row)).series!.entries;
+    expect(Object.keys(entry!.values)).not.toContain('rewards/timing_s/mean');
+    expect(entry!.values.reward).toBe(0.5);
   });
 
   it('has no metric by a name whose value is null', async () => {

@@ -120,6 +120,8 @@ export class NamedLines implements LogFormat {
         epoch,
         false,
       );
+    } else if (!head && this.#isBelow(line, text, numbers)) {
+      this.#add(numbers, undefined, true);
     } else if (
       !head &&
       !WITHIN_STEP.test(text) &&
@@ -148,6 +150,16 @@ export class NamedLines implements LogFormat {
     return isRow
       ? `| ${cells[0]!.trim()} | ${plain(cells[this.#table!.value]!.trim(), cells[0]!.trim())} |`
       : text;
+  }
+
+  /** Whether a line is the reward of the step in the line above, and nothing else: `average reward score: 0.2`. */
+  #isBelow(line: number, text: string, numbers: readonly NamedNumber[]): boolean {
+    const block = this.#block;
+    const [number, more] = numbers;
+    if (!block?.head || line !== block.last + 1 || !number || more || number.list) return false;
+    const isReward = (name: string) => commonName(name) === 'reward';
+    const isAll = text.trim() === `${number.name}: ${number.text}`;
+    return isAll && isReward(number.name) && ![...block.values.keys()].some(isReward);
   }
 
   /** Whether a line of one name and its number stands in a list of such lines, whose first two open a step. */

@@ -108,8 +108,9 @@ export function commonName(name: string): string | undefined {
 /** Matches a word that says nothing: `KL Value`. */
 const VALUE = /\s+values?$/i;
 
-/** A unit of time behind a name: `reward mean (s)` is how long the rewards took. */
-const TIMED = /\((?:s|secs?|seconds?|ms|min|minutes?|h|hours?)\)$/i;
+/** A unit of time behind a name, or a folder of times: `reward mean (s)`, `timing_s/reward` are how long the rewards took. */
+const TIMED =
+  /\((?:s|secs?|seconds?|ms|min|minutes?|h|hours?)\)$|^(?:time|timings?|perf)(?:_(?:s|raw|per_token_ms))?\//i;
 
 /** Names of what a teacher gives: its `token_kl` is a signal with a sign, and no distance from the reference. */
 const DISTILLED = /distill|teacher|(?:^|\/)token_kl(?:\/|$)/i;

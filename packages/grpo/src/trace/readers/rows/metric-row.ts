@@ -1,4 +1,5 @@
 /** A row of metrics out of whatever object a log holds: numbers by name, and the step. */
+import { mean, moments } from '../../../maths/moments.js';
 import { commonName, EVALUATION_WORDS, inEvaluation, isTraining } from './metric-names.js';
 
 /** Names of the step, the surest first. */
@@ -68,6 +69,9 @@ const SAMPLE = /^(?:sample|completion)s?$/i;
 /** Metrics of which a row of training has one, and a row of settings none. */
 const OUTCOMES = new Set<string | undefined>(['reward', 'loss', 'policy_loss']);
 
+/** Matches the name of a list of what the completions of the step earned. */
+const REWARDS = /^(?:train\/)?rewards?(?:_list|_per_(?:completion|sample))?$/i;
+
 /** Matches the name of a flag that tells of the step: whether its update was left out. */
 const FLAG = /^(?:\w+[_/])?skip(?:ped)?(?:_(?:update|step))?$/i;
 
@@ -93,14 +97,31 @@ export function metricRow(object: Record<string, unknown>): MetricRow | undefine
   }
   let isMetric = false;
   let others = 0;
+  const lists: (readonly number[])[] = [];
   for (const name in flat) {
     const number = (FLAG.test(name) ? flagOf(flat[name]) : undefined) ?? numberOf(flat[name]);
     if (number === undefined) {
-      if (flat[name] !== null) others++;
+      const list = REWARDS.test(name) && step ? numbersOf(flat[name]) : undefined;
+      if (list) lists.push(list);
+      else if (flat[name] !== null) others++;
       continue;
     }
     values[name] = number;
     isMetric ||= isMetricName(name);
+  }
+  const [list] = lists;
+  if (list) {
+    const told = new Set(Object.keys(values).map(commonName));
+    const more = {
+      ...(!told.has('reward') && { reward: mean(list) }),
+      reward_std: moments(list, 1).deviation,
+    };
+    for (const [name, value] of Object.entries(more)) {
+      if (told.has(name)) continue;
+      values[name] = value;
+      names.push(name);
+      isMetric = true;
+    }
   }
   const isKind = (words: RegExp) =>
     KINDS.some((kind) => typeof flat[kind] === 'string' && words.test(flat[kind]));
@@ -125,6 +146,13 @@ function flagOf(value: unknown): number | undefined {
   const text = typeof value === 'string' ? value.trim().toLowerCase() : value;
   if (text === true || text === 'true') return 1;
   return text === false || text === 'false' ? 0 : undefined;
+}
+
+/** The numbers of a list of two or more that holds nothing else. */
+function numbersOf(value: unknown): number[] | undefined {
+  if (!Array.isArray(value) || value.length < 2) return undefined;
+  const numbers = value.flatMap((one) => numberOf(one) ?? []);
+  return numbers.length === value.length ? numbers : undefined;
 }
 
 /** Names that a step's row has, and no completion's. */
