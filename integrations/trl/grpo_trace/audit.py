@@ -14,6 +14,7 @@ import torch
 from .adamw import Update
 from .declared import declared_loss, is_sharded, precision, sampler_temperature, tokenizer_of
 from .grading import grade_again
+from .off import off_of
 from .plain import PlainRow, PlainScore, Rounding, evaluating, rounding_of, score
 from .rollout import Rollout
 from .sampled import sample_of, trained
@@ -59,7 +60,8 @@ class Audit:
             if "deviation" not in pair:
                 pair["deviation"] = abs(pair["found"] - pair["plain"])
         worst = max(pairs, key=_distance_in_bounds)
-        self.comparisons.append({"handOver": hand_over, "quantity": quantity, "compared": len(pairs), **worst})
+        told = {"handOver": hand_over, "quantity": quantity, "compared": len(pairs), **worst}
+        self.comparisons.append(told | off_of(pairs))
 
     def lacks(self, hand_over: str, what: str) -> None:
         self.missing.append({"handOver": hand_over, "what": what})

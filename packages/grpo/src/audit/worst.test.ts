@@ -17,6 +17,7 @@ it('takes the pair that is furthest off by its own bound, and counts all', () =>
       deviation: 0.5,
       bound: 0.1,
       token: 1,
+      off: { pairs: 1, firstToken: 1 },
     },
   ]);
   expect(worstOf('completion', 'log-prob', [])).toEqual([]);
@@ -35,6 +36,36 @@ it('takes what differs where nothing may, and what is no number', () => {
   expect(worstOf('prompt', 'id', later)).toMatchObject([{ found: 2, deviation: 1, token: 4 }]);
   const none = [{ found: Number.NaN, plain: 1, bound: 9, token: 0 }, ...exact];
   expect(worstOf('prompt', 'text', none)).toMatchObject([{ token: 0, deviation: Number.NaN }]);
+});
+
+it('tells what those that are off have in common', () => {
+  const pairs = [1, 2, 3, 4, 5, 6].map((plain, i) => ({
+    found: i < 3 ? plain : plain / 2,
+    plain,
+    bound: 0.1,
+    completion: i % 3,
+    token: i,
+    tensor: `layer ${i}`,
+  }));
+  const [all] = worstOf('gradient', 'norm', pairs);
+  expect(all!.off).toEqual({
+    pairs: 3,
+    factor: 0.5,
+    completions: [3, 3],
+    tensors: [3, 6],
+    names: ['layer 3', 'layer 4', 'layer 5'],
+    firstToken: 3,
+  });
+  const other = [...pairs, { found: 2, plain: 1, bound: 0, completion: 3 }];
+  expect(worstOf('gradient', 'norm', other)[0]!.off).toEqual({
+    ...all!.off,
+    pairs: 4,
+    factor: undefined,
+    completions: [4, 4],
+  });
+  expect(worstOf('gradient', 'norm', pairs.slice(0, 3))[0]!.off).toBeUndefined();
+  const joined = worstByQuantity([all!, ...worstOf('gradient', 'norm', pairs.slice(3))]);
+  expect(joined[0]!.off).toMatchObject({ pairs: 6, factor: 0.5, firstToken: 3 });
 });
 
 it('joins comparisons of one quantity', () => {

@@ -3,7 +3,7 @@ import type { Comparison } from '../trace/index.js';
 /** Two numbers that should be one, and where they are. */
 export type Pair = Pick<
   Comparison,
-  'found' | 'plain' | 'bound' | 'tensor' | 'prompt' | 'completion' | 'token'
+  'found' | 'plain' | 'bound' | 'tensor' | 'prompt' | 'completion' | 'token' | 'off'
 > & {
   deviation?: number;
   /** How many pairs it is the worst of. */
@@ -11,8 +11,8 @@ export type Pair = Pick<
 };
 
 /**
- * One comparison of many pairs: the pair that lies furthest apart, measured by its bound. A deviation that is not given is
- * the distance of two numbers; texts deviate by 1 where they differ.
+ * One comparison of many pairs: the pair that lies furthest apart, measured by its bound, and what all those beyond theirs
+ * have in common. A deviation that is not given is the distance of two numbers; texts deviate by 1 where they differ.
  *
  * @returns nothing for no pair
  */
@@ -23,9 +23,11 @@ export function worstOf(
 ): Comparison[] {
   let worst: Comparison | undefined;
   let compared = 0;
+  const off = new Off();
   for (const pair of pairs) {
     compared += pair.compared ?? 1;
     const deviation = pair.deviation ?? distance(pair.found, pair.plain);
+    off.take(pair, deviation);
     // NaN is further off than any number, and stays the worst.
     const isWorse =
       !worst ||
@@ -33,7 +35,9 @@ export function worstOf(
         !(excess(deviation, pair.bound) <= excess(worst.deviation, worst.bound)));
     if (isWorse) worst = { handOver, quantity, compared, ...pair, deviation };
   }
-  return worst ? [{ ...worst, compared }] : [];
+  if (!worst) return [];
+  const { off: _, ...one } = worst;
+  return [{ ...one, compared, ...off.told }];
 }
 
 /** A deviation in units of its bound; where nothing may deviate, any deviation is beyond all others. */
@@ -44,11 +48,76 @@ export function worstByQuantity(comparisons: readonly Comparison[]): Comparison[
   const quantities = new Set(comparisons.map(({ quantity }) => quantity));
   return [...quantities].flatMap((quantity) => {
     const own = comparisons.filter((one) => one.quantity === quantity);
-    return worstOf(own[0]!.handOver, quantity, own);
+    return own.length === 1 ? own : worstOf(own[0]!.handOver, quantity, own);
   });
 }
 
 function distance(found: number | string, plain: number | string): number {
   if (typeof found !== 'number' || typeof plain !== 'number') return found === plain ? 0 : 1;
   return found === plain ? 0 : Math.abs(found - plain);
+}
+
+/** Share of a factor by which pairs may differ from it. */
+const OF_FACTOR = 0.01;
+/** Fewest pairs that tell a factor. */
+const FEWEST = 3;
+/** Most names of tensors that are told. */
+const NAMED = 3;
+
+/** Pairs beyond their bounds among all: how many, and what they have in common. */
+class Off {
+  #pairs = 0;
+  /** Least and largest found ÷ plain; NaN where one has none. */
+  #factors = { least: Number.POSITIVE_INFINITY, largest: Number.NEGATIVE_INFINITY, count: 0 };
+  readonly #all = { completions: new Set<number>(), tensors: new Set<string>() };
+  readonly #own = { completions: new Set<number>(), tensors: new Set<string>() };
+  #firstToken = Number.POSITIVE_INFINITY;
+  /** Whether some are the worst of many, of which the others' places are not known. */
+  #isJoined = false;
+
+  take({ found, plain, bound, completion, tensor, token, compared = 1, off }: Pair, deviation: number): void {
+    const isOff = !(deviation <= bound);
+    this.#isJoined ||= compared > 1;
+    for (const of of isOff ? [this.#all, this.#own] : [this.#all]) {
+      if (completion !== undefined) of.completions.add(completion);
+      if (tensor !== undefined) of.tensors.add(tensor);
+    }
+    if (!isOff) return;
+    this.#pairs += off?.pairs ?? compared;
+    if (token !== undefined) this.#firstToken = Math.min(this.#firstToken, off?.firstToken ?? token);
+    const isNumber = typeof found === 'number' && typeof plain === 'number' && Math.abs(plain) > bound;
+    this.#addFactor(off?.factor ?? (isNumber ? found / plain : Number.NaN), off?.pairs ?? 1);
+  }
+
+  #addFactor(factor: number, count: number): void {
+    const { least, largest } = this.#factors;
+    this.#factors = {
+      least: Math.min(least, factor),
+      largest: Math.max(largest, factor),
+      count: this.#factors.count + count,
+    };
+  }
+
+  get told(): Pick<Comparison, 'off'> {
+    if (this.#pairs === 0) return {};
+    const { least, largest, count } = this.#factors;
+    const factor = (least + largest) / 2;
+    const isOne = count >= FEWEST && largest - least <= OF_FACTOR * Math.abs(factor);
+    const share = (of: 'completions' | 'tensors') => {
+      const all = this.#all[of].size;
+      return all > 1 && !this.#isJoined && { [of]: [this.#own[of].size, all] };
+    };
+    const names = [...this.#own.tensors];
+    const isSome = !this.#isJoined && names.length > 1 && names.length < this.#all.tensors.size;
+    return {
+      off: {
+        pairs: this.#pairs,
+        ...(isOne && { factor }),
+        ...share('completions'),
+        ...share('tensors'),
+        ...(isSome && { names: names.slice(0, NAMED) }),
+        ...(Number.isFinite(this.#firstToken) && { firstToken: this.#firstToken }),
+      },
+    };
+  }
 }

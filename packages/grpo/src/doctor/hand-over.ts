@@ -75,7 +75,7 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
       const compared = own.reduce((sum, one) => sum + one.compared, 0);
       const [worst] = apart;
       if (!worst) return pass({ comparisons: own.length, compared });
-      const { quantity, found, plain, deviation, bound } = worst;
+      const { quantity, found, plain, deviation, bound, off } = worst;
       const evidence = apart.map(
         ({ prompt, completion, token, tensor, ...one }): Evidence => ({
           ...(prompt !== undefined && { prompt }),
@@ -86,14 +86,43 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
         }),
       );
       const of = worst.tensor ?? '';
-      return fail({ quantity, of, found, plain, deviation, bound, compared: worst.compared }, evidence);
+      return fail(
+        { quantity, of, found, plain, deviation, bound, compared: worst.compared, common: commonOf(off) },
+        evidence,
+      );
     },
-    says: ({ quantity, of, found, plain, deviation, bound, compared }) =>
-      typeof found === 'string' || typeof plain === 'string'
-        ? say`The ${quantity}${of && ` of ${of}`} is ${JSON.stringify(found)}; ${AGAIN} ${JSON.stringify(plain)}.`
-        : say`The ${quantity}${of && ` of ${of}`} is ${bothNumbers(found, plain)}.${bound === 0 ? '' : say` They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`}`,
+    says: ({ quantity, of, found, plain, deviation, bound, compared, common }) => {
+      const isText = typeof found === 'string' || typeof plain === 'string';
+      const both = isText
+        ? `${JSON.stringify(found)}; ${AGAIN} ${JSON.stringify(plain)}`
+        : bothNumbers(found, plain);
+      const apart =
+        isText || bound === 0
+          ? ''
+          : say` They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`;
+      const all = common && say` Of ${compared}, ${common}.`;
+      return say`The ${quantity}${of && ` of ${of}`} is ${both}.${apart}${all}`;
+    },
   });
   return { code, name, title: wrong, checks: [check] };
+}
+
+/** Says how many are off, and what they have in common; nothing of one alone. */
+function commonOf(off: Comparison['off']): string {
+  if (!off || off.pairs < 2) return '';
+  const { pairs, factor, completions, tensors, names = [], firstToken = 0 } = off;
+  // A token with its numbers may stand for a tensor.
+  const kind = names.some((name) => name.includes(' ')) ? 'cases' : 'tensors';
+  const among = ([own, all]: readonly [number, number], what: string) =>
+    own < all ? ` in ${own} of ${all} ${what}` : ` in all ${all} ${what}`;
+  return [
+    say`${pairs} are off`,
+    completions ? among(completions, 'completions') : '',
+    tensors ? among(tensors, kind) : '',
+    names.length > 0 ? ` (${names.join(', ')}${names.length < tensors![0] ? ', …' : ''})` : '',
+    firstToken > 0 ? say`, none before token ${firstToken}` : '',
+    factor === undefined ? '' : say`, each ${factor} times what it should be`,
+  ].join('');
 }
 
 function bothNumbers(found: number, plain: number): string {

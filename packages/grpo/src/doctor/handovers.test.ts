@@ -52,6 +52,17 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
     expect(check.says({ ...outcome.measured, found: 1.29391, plain: 1.29387 })).toContain(
       'is 1.29391; a second, plain computation gives 1.29387',
     );
+    const off: Comparison['off'] = {
+      pairs: 4,
+      factor: 0.5,
+      tensors: [2, 9],
+      names: ['a', 'b'],
+      firstToken: 3,
+    };
+    const common = check.test(record([{ ...far, off }]));
+    expect(check.says((common as typeof outcome).measured)).toContain(
+      'Of 5, 4 are off in 2 of 9 tensors (a, b), none before token 3, each 0.5 times what it should be.',
+    );
     expect(check.test(record([{ ...own, deviation: Number.NaN }])).verdict).toBe('fail');
     expect(check.test(record([other], [{ handOver, what: 'a plain form of the loss' }]))).toEqual({
       verdict: 'not applicable',

@@ -60,6 +60,22 @@ const comparisonSchema = z.object({
   prompt: count.optional(),
   completion: count.optional(),
   token: count.optional(),
+  /** Those that lie further apart than their bounds, and what they have in common. */
+  off: z
+    .object({
+      pairs: count,
+      /** Found ÷ plain, where it is the same for all of them. */
+      factor: real.optional(),
+      /** In how many completions they are, and in how many there were any. */
+      completions: z.tuple([count, count]).optional(),
+      /** The same of tensors. */
+      tensors: z.tuple([count, count]).optional(),
+      /** Some of these tensors, where it is not all. */
+      names: z.array(z.string()).optional(),
+      /** The least place of a token among them. */
+      firstToken: count.optional(),
+    })
+    .optional(),
 });
 
 /**
