@@ -35,7 +35,7 @@ describe('grpo doctor', () => {
     expect(head).toBe('.: TRL metrics, one JSON file per step, 4 log entries.');
     expect(cause).toMatch(/^WARN {2}The reward is 0\.5 in all 4 entries/);
     expect(cause).toMatch(
-      /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}GRPO\n/s,
+      /where .*step 1: reward 0\.5\n.*do .*Call the reward by hand.*run again {3}the training\n/s,
     );
     expect(follows).toMatch(
       /^This may follow from it:\n.*WARN {2}Loss and gradient are exactly 0 in all 4 entries/s,

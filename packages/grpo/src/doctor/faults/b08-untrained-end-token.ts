@@ -143,7 +143,7 @@ export const b08: Fault = {
       says: (m) =>
         m.until === undefined
           ? say`The completions stop ending by themselves: truncated ${percent(m.from)} → ${percent(m.to)} ${whenText(m)}${m.reward === undefined ? '' : m.gainedFrom === undefined ? say`, at a reward of ${m.reward} at the end` : say`, while the reward rose from ${m.gainedFrom} to ${m.reward}: it may pay for what comes after the answer`}. ${m.moved!}`
-          : say`Between steps ${m.step} and ${m.until} up to ${percent(m.to)} of the completions were truncated; that healed.`,
+          : say`${m.step === m.until ? say`At step ${m.step}` : say`Between steps ${m.step} and ${m.until}`} up to ${percent(m.to)} of the completions were truncated; that healed.`,
     }),
   ],
 };

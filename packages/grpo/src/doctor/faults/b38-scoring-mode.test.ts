@@ -21,7 +21,12 @@ testLogCheck('B38.likelihood', [
 
 testLogCheck('B38.log', [
   { name: 'negative in the one entry', metrics: { kl: [-0.3] }, verdict: 'inform' },
-  { name: 'negative throughout', metrics: { kl: times(10, (i) => -4 - (i % 3)) }, verdict: 'warn' },
+  {
+    name: 'negative throughout, but for its beginning',
+    metrics: { kl: times(10, (i) => (i === 0 ? 0 : -4 - (i % 3))) },
+    verdict: 'warn',
+    evidence: { step: 2, values: { kl: -5 } },
+  },
   {
     name: 'estimates, as the log says',
     metrics: { kl: times(10, -4), masked_positions: times(10, 40) },

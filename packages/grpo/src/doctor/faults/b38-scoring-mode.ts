@@ -285,7 +285,9 @@ export const b38: Fault = {
         const kl = withoutNaN(log.column('kl'));
         const measured = { entries: kl.length, first: kl[0]!, last: kl.at(-1)!, median: median(kl) };
         if (measured.median >= -CHANCE) return pass(measured);
-        return (kl.length < FEWEST_NEGATIVE ? inform : warn)(measured, [firstKl(log)]);
+        return (kl.length < FEWEST_NEGATIVE ? inform : warn)(measured, [
+          klAt(log, (kl) => kl.findIndex((value) => value <= measured.median)),
+        ]);
       },
       ranges: () => [{ metric: 'kl', low: -CHANCE }],
       says: (m) =>
@@ -316,7 +318,9 @@ export const b38: Fault = {
         if (kl.length < 5) return notApplicable('5 entries');
         const [first, last] = [kl[0]!, kl.at(-1)!];
         const measured = { entries: kl.length, first, last };
-        return first > 1 && log.course.standsStill ? warn(measured, [firstKl(log)]) : pass(measured);
+        return first > 1 && log.course.standsStill
+          ? warn(measured, [klAt(log, (kl) => kl.findIndex((value) => !Number.isNaN(value)))])
+          : pass(measured);
       },
       says: (m) =>
         say`The KL is ${m.first} nats per token from the first entry on and ${m.last} at the end: this is no drift. Either policy and reference are scored differently (B38), or the reference is another model (B51).`,
@@ -397,8 +401,8 @@ const areEqual = (some: readonly Float32Array[], others: readonly Float32Array[]
       row.every((value, t) => Math.abs(value - others[b]![t]!) <= share * Math.abs(value)),
   );
 
-function firstKl(log: LogView): Evidence {
+function klAt(log: LogView, find: (kl: Float64Array) => number): Evidence {
   const kl = log.column('kl');
-  const first = kl.findIndex((value) => !Number.isNaN(value));
-  return { step: log.steps[first]!, values: { kl: kl[first]! } };
+  const index = find(kl);
+  return { step: log.steps[index]!, values: { kl: kl[index]! } };
 }

@@ -131,7 +131,8 @@ export const b45: Fault = {
       threshold:
         'finite in every entry that has them; a KL that was finite once is so again; a float16 gradient that overflows is skipped and does not count',
       sources: ['huggingface/trl#3248', 'unslothai/unsloth-zoo#1286'],
-      remedy: 'Look at the step before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
+      remedy:
+        'Look at that step and the one before: an empty mask, a ratio that overflowed, an advantage that is NaN.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B28', 'B30', 'B52', 'B54'],
       proofs: ['native'],

@@ -221,6 +221,13 @@ testLogCheck('B54.jump', [
     metrics: { 'kl/old': JUMP, reward: [0.77, 0.94, 0.9, 0.9, 0.9, 0.9] },
     verdict: 'inform',
   },
+  {
+    name: 'that leaves nothing, in the only entry',
+    metrics: { 'kl/old': [26] },
+    verdict: 'warn',
+    evidence: { step: 1, values: { value: 26 } },
+    measured: { entries: 1, value: 26 },
+  },
   { name: 'of a run that is always there', metrics: { 'kl/old': [0.2, 0.15, 0.2, 0.25] }, verdict: 'pass' },
 ]);
 

@@ -32,6 +32,8 @@ const RISING = 10;
 const HUGE = 1e4;
 /** Nat per token between new and old policy that is far for the updates of one rollout, also as a multiple of what is usual. */
 const [FAR, FAR_TIMES] = [0.1, 10];
+/** Such a KL between two policies leaves nothing of the older one, whatever came before. */
+const TOO_FAR = 1;
 /** Share of clipped tokens that no policy has: at small steps half of the ratios lie within their bounds. */
 const ALL_CLIPPED = 0.99;
 /** Learning rate below which adapters hardly move: the usual default for all weights is 1e-6. */
@@ -370,17 +372,22 @@ export const b54: Fault = {
       kind: 'heuristic',
       level: 8,
       rank: 7,
-      threshold: `KL between new and old policy at most ${FAR} nat per token in every entry, or ${FAR_TIMES} × the median of two entries or more before it; a jump informs, and warns where the reward then fell by a third of its best or more`,
+      threshold: `KL between new and old policy at most ${FAR} nat per token in every entry, or ${FAR_TIMES} × the median of two entries or more before it; a jump informs, and warns where the reward then fell by a third of its best or more. Above ${TOO_FAR} nat in any entry it warns`,
       sources: ['arXiv:1707.06347'],
       why: 'Implementations of PPO stop the updates of a rollout at 0.01 to 0.05. Seen at 0.119 in a run that was at 0.001 before, and whose reward fell from 0.94 to 0.26 in the ten steps after it.',
       remedy:
-        'Lower the learning rate, make fewer updates from each rollout, or stop them at a KL; go on from a checkpoint before the jump.',
+        'Lower the learning rate, make fewer updates from each rollout, or stop them at a KL; go on from a checkpoint before the jump. Where it is so from the start, compare the log-probs that updates begin with to those of the policy: they must be equal.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'The ratios of that step: which tokens moved, and their advantages.',
       proofs: [],
       needs: ['kl/old'],
       test(log): Outcome<Jump> {
         const old = log.course.pointsOf('kl/old');
+        const far = old.find(({ value }) => value > TOO_FAR);
+        if (far) {
+          const { step, value } = far;
+          return warn({ entries: old.length, value, step }, [entryAt(log, 'kl/old', step)]);
+        }
         if (old.length < 3) return notApplicable('3 entries');
         const usualBefore = (i: number) => median(old.slice(0, i).map(({ value }) => value));
         const place = old.findIndex(
@@ -407,7 +414,7 @@ export const b54: Fault = {
           : inform(measured, evidence);
       },
       says: (m) =>
-        say`At step ${m.step!} the updates moved the policy ${m.value!} nat per token away from the one that sampled, where ${m.usual!} was usual${m.best === undefined ? '' : say`; the reward, ${m.best} at best before it, is ${m.late!} after it`}.`,
+        say`At step ${m.step!} the updates moved the policy ${m.value!} nat per token away from the one that sampled${m.usual === undefined ? ': none of it is left' : say`, where ${m.usual} was usual`}${m.best === undefined ? '' : say`; the reward, ${m.best} at best before it, is ${m.late!} after it`}.`,
     }),
     logCheck({
       code: 'B54.ratio',

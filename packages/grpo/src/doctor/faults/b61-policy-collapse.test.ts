@@ -272,6 +272,12 @@ testLogCheck('B61.drift', [
     measured: { what: 'entropy' },
   },
   {
+    name: 'one in four entries, too few to tell a gain',
+    metrics: { reward: [0.45, 0.8, 0.73, 0.81], entropy: [0.237, 0.031, 0.036, 0.027] },
+    verdict: 'inform',
+    measured: { what: 'entropy', reward: false },
+  },
+  {
     name: 'the same beside a reward that rises for good',
     metrics: { reward: step(40, 20, 0.2, 0.8), entropy: step(40, 20, 0.8, 0.2, 0.01) },
     verdict: 'pass',

@@ -189,7 +189,8 @@ export const b61: Fault = {
         const [first] = course.lastingGain ? [] : moved.filter(isDrift);
         if (!first) return pass();
         const { quantity, from, to, step, beyond = 0 } = first;
-        const reward = course.of('reward') !== undefined;
+        // A few rewards tell no gain from noise.
+        const reward = (course.of('reward')?.points.length ?? 0) >= FEWEST;
         return inform({ what: quantity, from, to, ...datedOf(first), beyond, reward }, [
           entryAt(log, METRICS[quantity].name, step),
         ]);

@@ -348,6 +348,22 @@ describe('rows of trackers', () => {
       },
     ],
     [
+      'TRL PPO',
+      {
+        episode: 3,
+        'objective/kl': 21.6,
+        'objective/non_score_reward': -1.1,
+        'objective/rlhf_reward': -2.4,
+        'objective/scores': -1.35,
+        'policy/approxkl_avg': 26.3,
+        'policy/entropy_avg': 7.5,
+        'loss/policy_avg': 0.34,
+        'val/ratio': 0.00093,
+        lr: 0.0001,
+      },
+      { reward: -1.35, 'kl/old': 26.3, entropy: 7.5, learning_rate: 0.0001, policy_loss: 0.34 },
+    ],
+    [
       'AReaL',
       { step: 3, 'grpo_actor/task_reward/avg': 0.5, 'grpo_actor/update/grad_norm': 0.6 },
       { reward: 0.5, grad_norm: 0.6 },

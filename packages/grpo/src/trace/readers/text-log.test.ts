@@ -86,7 +86,9 @@ describe('a log with lines of dicts', () => {
       [],
     );
     expect(series!.entries[0]!.values).toMatchObject({ reward: 0.13, entropy: 0.005 });
-    expect(notes[0]).toContain('only rewards, lengths, entropy and the gradient norm are judged');
+    expect(notes[0]).toContain(
+      'only rewards, lengths, entropy, the gradient norm and the KL to the old policy',
+    );
   });
 
   it('knows the names of old versions', async () => {

@@ -63,7 +63,8 @@ export const UNPROVED = 'No run with this fault has shown that the check finds i
 /** The stage to run again, and whether checkpoints are void; undefined where nothing is lost. */
 export function rerunOf({ consequence: { rerun, checkpointsVoid } }: Check): string | undefined {
   if (rerun === 'nothing') return undefined;
-  return `${rerun}${checkpointsVoid ? '; the checkpoints are void' : ''}`;
+  // The same checks judge PPO, SFT and expert iteration.
+  return `${rerun === 'GRPO' ? 'the training' : rerun}${checkpointsVoid ? '; the checkpoints are void' : ''}`;
 }
 
 /** Sources of a check; without one, the reason why it holds. */

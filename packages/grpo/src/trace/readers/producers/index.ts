@@ -6,7 +6,7 @@ import { primeRl } from './prime-rl.js';
 import type { Producer } from './producer.js';
 import { skyRl } from './sky-rl.js';
 import { slime } from './slime.js';
-import { swift, transformers, trl } from './trl.js';
+import { swift, transformers, trl, trlPpo } from './trl.js';
 import { verl } from './verl.js';
 
 /** In the order in which they are asked: what has names of its own first. */
@@ -16,6 +16,7 @@ const producers: readonly Producer[] = [
   grpoDual,
   tinker,
   openInstruct,
+  trlPpo,
   primeRl,
   forge,
   slime,

@@ -44,6 +44,21 @@ export const trl: Producer = {
   },
 };
 
+/** TRL's PPOTrainer and its first RLOOTrainer, whose `objective/kl` is a sum over the completion. */
+export const trlPpo: Producer = {
+  name: 'TRL PPO',
+  wrote: (all) => all.has('objective/scores') && all.has('policy/approxkl_avg'),
+  names: {
+    'objective/scores': 'reward',
+    'policy/approxkl_avg': 'kl/old',
+    'policy/clipfrac_avg': 'clip_ratio/region_mean',
+    'policy/entropy_avg': 'entropy',
+    'loss/policy_avg': 'policy_loss',
+    lr: 'learning_rate',
+  },
+  averages: false,
+};
+
 /** ms-swift's GRPO is TRL's with a step of its own; what its versions call reward_std is not known here. */
 export const swift: Producer = {
   ...trl,

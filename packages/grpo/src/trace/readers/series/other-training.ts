@@ -22,7 +22,7 @@ const OTHERS: readonly OtherTraining[] = [
 
 /** Note for PPO of a language model, of which some of the metrics mean what they mean in GRPO. */
 export const OF_PPO =
-  'This is PPO with a value function, so only rewards, lengths, entropy and the gradient norm are judged: a critic stands where GRPO compares the completions of a prompt, and the KL and the losses have other scales.';
+  'This is PPO with a value function, so only rewards, lengths, entropy, the gradient norm and the KL to the old policy are judged: a critic stands where GRPO compares the completions of a prompt, and other KLs and the losses have other scales.';
 
 /** Whether names are of PPO with a value function. */
 export const isPpo = (names: ReadonlySet<string>): boolean => [...names].some((name) => PPO.names.test(name));

@@ -107,9 +107,9 @@ const GRPO =
 /** Whether a metric is of tokens, or of DeepSpeed-Chat: a language model is trained. */
 const isOfText = (name: string) => /eos|tokens|response|completion|^unsuper_loss$/i.test(name);
 
-/** Metrics that mean another thing where a critic gives the advantages. */
+/** Metrics that mean another thing where a critic gives the advantages; the KL to the old policy does not. */
 const COMPARED =
-  /^(kl|loss|policy_loss|reward_std|frac_reward_zero_std|clip_ratio|ratio|advantages|groups)(\/|$)/;
+  /^(?!kl\/old$)(kl|loss|policy_loss|reward_std|frac_reward_zero_std|clip_ratio|ratio|advantages|groups)(\/|$)/;
 
 function dropCompared(values: Record<string, number>): void {
   // What is no number is wrong on every scale.
