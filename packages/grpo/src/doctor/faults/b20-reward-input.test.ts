@@ -102,6 +102,16 @@ testLogCheck('B20.log', [
     verdict: 'warn',
   },
   {
+    name: 'a few entries in which one group differs',
+    metrics: { reward: [0.9, 0.2, 0.5, 0.7, 0.4, 0.6], frac_reward_zero_std: [1, 1, 1, 1, 0.67, 1] },
+    verdict: 'inform',
+  },
+  {
+    name: 'a few entries in which none does',
+    metrics: { reward: [0.9, 0.2, 0.5, 0.7, 0.4, 0.6], frac_reward_zero_std: times(6, 1) },
+    verdict: 'warn',
+  },
+  {
     name: 'the fallback throughout',
     metrics: { reward: times(4, 0.5), reward_std: times(4, 0) },
     verdict: 'warn',

@@ -19,6 +19,9 @@ const TAGGED = 0.5;
 /** Groups of right and wrong answers that show that a reward is one value for a prompt. */
 const ENOUGH_GROUPS = 4;
 
+/** Entries from which on groups are hardly flat by chance. */
+const MANY_ENTRIES = 16;
+
 /** Fewest distinct completions for which equal rewards are evidence. */
 const FEW = 4;
 
@@ -282,7 +285,7 @@ export const b20: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 4,
-      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of ${MIN_ENTRIES} entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right`,
+      threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of ${MIN_ENTRIES} entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right, or where some group differs in fewer than ${MANY_ENTRIES} entries`,
       sources: ['huggingface/trl#4202'],
       why: 'A reward written for texts gets lists of messages and falls back to one value; one that reads only the prompt gives a group one value.',
       remedy:
@@ -328,14 +331,17 @@ export const b20: Fault = {
         // The groups that differ can earn this reward alone.
         const rest = 1 - measured.flat;
         const isRare = rest > 0 && !measured.isFixed && rewards.every((reward) => Math.abs(reward) <= rest);
-        return isRare ? pass(measured) : warn(measured, evidence);
+        if (isRare) return pass(measured);
+        // Few groups may be flat by chance; one that is not shows that the reward can tell completions apart.
+        const isChance = measured.flat < 1 && rewards.length < MANY_ENTRIES;
+        return isChance ? inform(measured, evidence) : warn(measured, evidence);
       },
       says: (m) =>
         m.isOther
           ? say`The reward is ${m.reward} in all ${m.entries} entries, though loss or gradient show that rewards differ: what is logged is not the reward, but for instance the mean of one that is normalised. Log the reward itself.`
           : m.isFixed
             ? say`The reward is ${m.reward} in all ${m.entries} entries${m.isKnown ? ', with deviation 0: every completion earns the same, so advantages and gradient are 0.' : ': the mean of rewards that differ would change, so every completion earns the same, and no step has a signal to learn from.'}${constantCause(m)}`
-            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at single completions, or those of a prompt are all alike, such as ${alike(m.height)} or all truncated. No step has a signal to learn from.`,
+            : say`Within a group all rewards are equal in ${percent(m.flat)} of the groups, from the start to the end, while they differ by ${m.spread} from entry to entry: the reward does not look at single completions, or those of a prompt are all alike, such as ${alike(m.height)} or all truncated. ${m.flat < 1 ? 'Hardly a' : 'No'} step has a signal to learn from.`,
     }),
   ],
 };
