@@ -9,7 +9,7 @@ import { requireAlone } from '../processes/rendezvous.js';
 import { Abandoned } from '../progress/watch.js';
 import { describeDevice } from '../run/device.js';
 import { latestCheckpoint } from '../run/folder/checkpoint.js';
-import { holdsRun } from '../run/folder/run-folder.js';
+import { holdsRun, preflightIn } from '../run/folder/run-folder.js';
 import { openRun, type Run, type Watcher } from '../run/open-run.js';
 import type { RunEnd } from '../run/run-steps.js';
 import { type CommandArguments, EXIT } from './command.js';
@@ -201,7 +201,7 @@ function slowestOf(timings: TimingsRow, prefix: string): { name: string; seconds
 export const describeStop = ({ code }: Finding, output: string) =>
   holdsRun(output)
     ? `The doctor stopped it: ${code}. For all that it knows: npx grpo doctor ${output}`
-    : `The preflight stopped it: ${code}. No run is left behind. For what it is: npx grpo doctor --explain ${code}`;
+    : `The preflight stopped it: ${code}. For all that it knows: npx grpo doctor ${preflightIn(output)}`;
 
 function resumeCommand(command: string, { folder, peers }: Run): string {
   // Other launchers have a command line of their own.

@@ -114,7 +114,7 @@ function commonOf(off: Comparison['off']): string {
   // A token with its numbers may stand for a tensor.
   const kind = names.some((name) => name.includes(' ')) ? 'cases' : 'tensors';
   const among = ([own, all]: readonly [number, number], what: string) =>
-    own < all ? ` in ${own} of ${all} ${what}` : ` in all ${all} ${what}`;
+    own < all ? `, in ${own} of ${all} ${what}` : `, in all ${all} ${what}`;
   return [
     say`${pairs} are off`,
     completions ? among(completions, 'completions') : '',

@@ -61,7 +61,7 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
     };
     const common = check.test(record([{ ...far, off }]));
     expect(check.says((common as typeof outcome).measured)).toContain(
-      'Of 5, 4 are off in 2 of 9 tensors (a, b), none before token 3, each 0.5 times what it should be.',
+      'Of 5, 4 are off, in 2 of 9 tensors (a, b), none before token 3, each 0.5 times what it should be.',
     );
     expect(check.test(record([{ ...own, deviation: Number.NaN }])).verdict).toBe('fail');
     expect(check.test(record([other], [{ handOver, what: 'a plain form of the loss' }]))).toEqual({

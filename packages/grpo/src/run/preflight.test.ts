@@ -1,11 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { examine } from '../doctor/examine.js';
+import { registry } from '../doctor/registry.js';
 import { tempFolder } from '../formats/temp-folder.test.helper.js';
 import { readShape } from '../models/index.js';
 import type { MetricsRow } from '../observe/metrics.js';
 import type { Stages } from '../step/stages.js';
 import { rewarding } from '../step/step.test.helper.js';
+import { readStepRecord } from '../trace/index.js';
+import { preflightIn } from './folder/run-folder.js';
 import { openRun } from './open-run.js';
 import { halfOfTheTokens, remainsOf, resolvedRun, run } from './run.test.helper.js';
 import { tinyModelFolder } from './tiny-model.test.helper.js';
@@ -37,8 +41,12 @@ describe('a preflight that fails', () => {
     expect(end).toMatchObject({ stopped: { severity: 'fail' }, interrupted: false, before: undefined });
     expect(rows).toEqual([]);
     expect(notes[0]).toMatch(/^preflight: \S+ fail: .+\. .+\.$/);
-    expect(existsSync(options.output)).toBe(false);
+    expect(readdirSync(options.output)).toEqual(['preflight']);
+    const [code] = /(?<=^preflight: )\S+/.exec(notes[0]!)!;
+    const records = [readStepRecord(preflightIn(options.output))];
+    expect(examine({ records }, registry).findings.map((one) => one.code)).toContain(code);
     expect((await run(options)).rows).toHaveLength(8);
+    expect(existsSync(preflightIn(options.output))).toBe(false);
   });
 
   it('leaves what was in the folder before', async () => {
@@ -46,7 +54,7 @@ describe('a preflight that fails', () => {
     mkdirSync(options.output);
     writeFileSync(join(options.output, 'notes.txt'), '');
     await faulty(options);
-    expect(readdirSync(options.output)).toEqual(['notes.txt']);
+    expect(readdirSync(options.output)).toEqual(['notes.txt', 'preflight']);
   });
 
   it('goes on where the settings say so', async () => {

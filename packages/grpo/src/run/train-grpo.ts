@@ -16,12 +16,13 @@ import { describeFailures, takeJudgeReports, UserCodeGuard } from '../rewards/in
 import type { Batch } from '../step/batch.js';
 import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
-import type { StepRecord } from '../trace/index.js';
+import { type StepRecord, writeStepRecord } from '../trace/index.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { evaluationAudit } from './findings/evaluation-audit.js';
 import { Examination, type StepVerdict, withAudit } from './findings/examination.js';
 import { modelAudit } from './findings/model-audit.js';
+import { preflightIn } from './folder/run-folder.js';
 import { GrpoTrainer } from './grpo-trainer.js';
 import { initialModel } from './model-source.js';
 import type { Run } from './open-run.js';
@@ -56,6 +57,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   for (const text of [...news, ...(tried?.warnings ?? []).map(warningLine)]) watcher.note?.(text);
   if (stopped) {
     discard(run);
+    writeStepRecord(preflightIn(run.config.output), tried!.record);
     return { interrupted: false, stopped, before: undefined, after: undefined };
   }
   const flatGroups = new FlatGroupsWatch();

@@ -20,6 +20,25 @@ testStepCheck('B33.recompute', [
     measured: { scale: 'group', ddof: 0 },
   },
   {
+    name: 'one group by twice its deviation',
+    plant: ({ advantages, completions }) => {
+      for (const [b, p] of completions!.prompt!.entries()) if (p === 2) advantages![b]! /= 2;
+    },
+    verdict: 'fail',
+    measured: { fits: 'some groups', off: 1, factor: 0.5 },
+    evidence: { prompt: 2 },
+  },
+  {
+    name: 'one group in another order',
+    plant: ({ advantages, completions }) => {
+      const own = [...completions!.prompt!.keys()].filter((b) => completions!.prompt![b] === 2);
+      const values = own.map((b) => advantages![b]!);
+      for (const [i, b] of own.entries()) advantages![b] = values[(i + 1) % own.length]!;
+    },
+    verdict: 'fail',
+    measured: { fits: 'some groups', off: 1 },
+  },
+  {
     name: 'not scaled',
     plant: recipe((own) => own.map((r) => r - mean(own))),
     verdict: 'fail',

@@ -15,7 +15,16 @@ const LEAK = 0.01;
 const [EXTREME, TIMES] = [100, 20];
 
 /** The formula of advantages that are not the declared ones. */
-type Miss = { fits: string; bound?: number; scale?: string; epsilon?: number; ddof?: number };
+type Miss = {
+  fits: string;
+  bound?: number;
+  scale?: string;
+  epsilon?: number;
+  ddof?: number;
+  groups?: number;
+  off?: number;
+  factor?: number;
+};
 
 export const b33: Fault = {
   code: 'B33',
@@ -42,6 +51,23 @@ export const b33: Fault = {
         if (explanation.kind === 'lacking') return notApplicable(explanation.what);
         if (explanation.kind === 'nothing')
           return asDeclared(given.declared, { fits: 'none of the known ways' });
+        if (explanation.kind === 'some groups') {
+          const { groups, off } = explanation;
+          const [first] = off;
+          const evidence = off.map(({ group: [b = 0] }) => ({
+            prompt: given.promptOf[b]!,
+            completion: b,
+            values: { reward: given.totals[b]!, advantage: given.advantages[b]! },
+          }));
+          const { factor } = first!;
+          const miss = {
+            fits: 'some groups',
+            groups,
+            off: off.length,
+            ...(factor !== undefined && { factor }),
+          };
+          return asDeclared(given.declared, miss, evidence);
+        }
         if (explanation.kind === 'clipped')
           return asDeclared(given.declared, { fits: 'clipped', bound: explanation.bound });
         if (explanation.kind === 'not clipped')
@@ -55,9 +81,11 @@ export const b33: Fault = {
           ? say`The advantages go up to ±${m.bound}: they are not clipped as declared.`
           : m.bound !== undefined
             ? say`The advantages are clipped at ±${m.bound}, which is not declared.`
-            : m.scale === undefined
-              ? 'The advantages match no known formula of the rewards.'
-              : say`The advantages do not match the declared formula; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
+            : m.off !== undefined
+              ? say`The advantages of ${m.off} of ${m.groups} groups do not match the formula that those of the others follow${m.factor === undefined ? '' : say`: in the first of them each is ${m.factor} times what it gives`}. Their mean or deviation is that of other rewards than their own.`
+              : m.scale === undefined
+                ? 'The advantages match no known formula of the rewards.'
+                : say`The advantages do not match the declared formula; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
     }),
     stepCheck({
       code: 'B33.leak',

@@ -22,7 +22,17 @@ export type Explanation =
   | { kind: 'other grouping' }
   | { kind: 'batch whitening' }
   | { kind: 'raw rewards'; completions: number[] }
+  /** What was declared explains those of some groups and not of others. */
+  | { kind: 'some groups'; groups: number; off: OffGroup[] }
   | { kind: 'nothing' };
+
+/** A group whose advantages are not what those of others follow. */
+export interface OffGroup {
+  /** Its completions. */
+  group: readonly number[];
+  /** Recorded ÷ expected, where it is one number for the whole group. */
+  factor?: number;
+}
 
 /** Rewards of a step, and what was made of them. */
 interface Rewarded {
@@ -72,20 +82,20 @@ export function columnsOf({ totals, values, weights = [] }: NonNullable<StepReco
 function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explanation {
   const { totals } = rewards;
   const groups = groupsOf(promptOf);
-  const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = declared.advantage?.clip) =>
-    groups.every((group) => {
-      const slack = roundingOf(
-        group.map((b) => totals[b]!),
-        declared.advantage,
-      );
-      const skipped = declared.advantage?.flatBelow === undefined && isSkipped(group, totals, advantages);
-      return group.every((b) => {
-        const value = clipped(expected[b]!, bound);
-        return (
-          skipped || Math.abs(value - advantages[b]!) <= tolerance * Math.max(1, Math.abs(value)) + slack
-        );
-      });
+  const fitsIn = (group: readonly number[], expected: Float64Array, tolerance: number, bound?: number) => {
+    const slack = roundingOf(
+      group.map((b) => totals[b]!),
+      declared.advantage,
+    );
+    const skipped = declared.advantage?.flatBelow === undefined && isSkipped(group, totals, advantages);
+    return group.every((b) => {
+      const value = clipped(expected[b]!, bound);
+      return skipped || Math.abs(value - advantages[b]!) <= tolerance * Math.max(1, Math.abs(value)) + slack;
     });
+  };
+  const { clip } = declared.advantage ?? {};
+  const fits = (expected: Float64Array, tolerance = TOLERANCE, bound = clip) =>
+    groups.every((group) => fitsIn(group, expected, tolerance, bound));
   const made = (way: Recipe, of: Groups = groups) => recompute(rewards, of, way);
   const ways = recipes(declared.advantage);
   if (ways.some((way) => fits(made(way)))) return { kind: 'declared' };
@@ -104,7 +114,29 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
   if (raw.length > 0) return { kind: 'raw rewards', completions: raw.flat() };
   // Small ε differ by less than the tolerance would tell apart.
   const recipe = recipes().find((way) => fits(made(way), 1e-6));
-  return recipe ? { kind: 'recipe', recipe } : { kind: 'nothing' };
+  if (recipe) return { kind: 'recipe', recipe };
+  // Of several ways that are open the one that explains most.
+  const [best] = ways
+    .map((way) => {
+      const expected = made(way);
+      return { expected, off: groups.filter((group) => !fitsIn(group, expected, TOLERANCE, clip)) };
+    })
+    .sort((a, b) => a.off.length - b.off.length);
+  const told = groups.filter((group) => !best!.off.includes(group) && group.some((b) => advantages[b] !== 0));
+  return told.length > 0
+    ? {
+        kind: 'some groups',
+        groups: groups.length,
+        off: best!.off.map((group) => offGroup(group, best!.expected, advantages)),
+      }
+    : { kind: 'nothing' };
+}
+
+function offGroup(group: readonly number[], expected: Float64Array, advantages: Float64Array): OffGroup {
+  const factors = group.flatMap((b) => (expected[b] === 0 ? [] : advantages[b]! / expected[b]!));
+  const [first = 0] = factors;
+  const isOne = factors.every((factor) => Math.abs(factor - first) <= TOLERANCE * Math.abs(first));
+  return { group, ...(factors.length > 1 && isOne && { factor: first }) };
 }
 
 /** How far rounding in float32 may carry advantages of a group: rewards are centred, then divided by little. */

@@ -19,6 +19,8 @@ const CHECKPOINTS = 'checkpoints';
 const STEPS = 'steps';
 /** The error that ended the run; a resumed run has none. */
 const ERROR = 'error.json';
+/** The record of a preflight that found something: all that such a run leaves. */
+const PREFLIGHT = 'preflight';
 const NEWLINE = 0x0a;
 /** Files of rows, one or several a step, in the order of the steps. */
 const ROWS = [
@@ -32,6 +34,9 @@ const ROWS = [
 
 /** Whether a run is in a folder. */
 export const holdsRun = (path: string): boolean => existsSync(join(path, CONFIG));
+
+/** Where a run that its preflight stopped leaves the record of it; the next run in the folder removes it. */
+export const preflightIn = (path: string): string => join(path, PREFLIGHT);
 
 /** A run's folder, open for writing. One at a time has it. */
 export class RunFolder implements Disposable {
@@ -78,6 +83,7 @@ export class RunFolder implements Disposable {
               hint: `Continue that run with --resume ${path}${present.includes(CHECKPOINTS) ? '' : ' --restart, since it has no checkpoint'}, or give another folder as output.`,
             });
       }
+      rmSync(preflightIn(path), { recursive: true, force: true });
       writeRecord(path, record);
     });
   }
