@@ -100,7 +100,7 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
         isText || bound === 0
           ? ''
           : say` They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`;
-      const all = common && say` Of ${compared}, ${common}.`;
+      const all = common ? say` Of ${compared}, ${common}.` : '';
       return say`The ${quantity}${of && ` of ${of}`} is ${both}.${apart}${all}`;
     },
   });

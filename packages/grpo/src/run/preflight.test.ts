@@ -40,7 +40,7 @@ describe('a preflight that fails', () => {
     const { end, rows, notes } = await faulty(options);
     expect(end).toMatchObject({ stopped: { severity: 'fail' }, interrupted: false, before: undefined });
     expect(rows).toEqual([]);
-    expect(notes[0]).toMatch(/^preflight: \S+ fail: .+\. .+\.$/);
+    expect(notes[0]).toMatch(/^preflight: \S+ fail( \(.+?\))?: .+\. .+\.$/);
     expect(readdirSync(options.output)).toEqual(['preflight']);
     const [code] = /(?<=^preflight: )\S+/.exec(notes[0]!)!;
     const records = [readStepRecord(preflightIn(options.output))];

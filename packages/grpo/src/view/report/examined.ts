@@ -2,6 +2,7 @@
 import type { Check } from '../../doctor/check.js';
 import type { Judgement } from '../../doctor/examine.js';
 import type { Finding } from '../../doctor/finding.js';
+import { placeInStep } from '../../doctor/finding-line.js';
 import type { Evidence } from '../../doctor/outcome.js';
 import { checkOf, entryOf, sentenceOf } from '../../doctor/registry.js';
 import { formatApart, formatValue } from '../../doctor/sentence.js';
@@ -83,13 +84,9 @@ export function stepsOf({ steps, judged }: Finding): string | undefined {
  *
  * @param name - the completion's name, `1.2`; else its index says which it is
  */
-export function place({ step, prompt, completion, token, text, values }: Evidence, name?: string): string {
-  const parts = [
-    ...(step === undefined ? [] : [`step ${step}`]),
-    ...(prompt === undefined ? [] : [`prompt ${prompt}`]),
-    ...(completion === undefined ? [] : [`completion ${name ?? completion}`]),
-    ...(token === undefined ? [] : [`token ${token}`]),
-  ];
+export function place(evidence: Evidence, name?: string): string {
+  const { step, completion, text, values } = evidence;
+  const parts = [...(step === undefined ? [] : [`step ${step}`]), ...placeInStep(evidence, name)];
   const { value, level, ...others } = values ?? {};
   // Of a log, the text is the name of the metric.
   const isMetric = text !== undefined && completion === undefined && (value ?? level) !== undefined;
