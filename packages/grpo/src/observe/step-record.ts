@@ -8,6 +8,7 @@ import { declaredOf } from '../trace/declared-of.js';
 import {
   type AuditRecord,
   offsetsOf,
+  type Probes,
   RECORD_VERSION,
   type ServerRecord,
   type StepRecord,
@@ -30,7 +31,15 @@ export function stepRecordOf(
   trainer: Trainer,
   recorded: RecordedStep,
   step: number,
-  { canaries, audit }: { canaries?: CanaryProbe | undefined; audit?: AuditRecord | undefined } = {},
+  {
+    canaries,
+    audit,
+    drift,
+  }: {
+    canaries?: CanaryProbe | undefined;
+    audit?: AuditRecord | undefined;
+    drift?: Probes['drift'] | undefined;
+  } = {},
 ): StepRecord {
   const { config, model, sampling, ownStages } = trainer;
   const { batch, scored, updates } = recorded;
@@ -117,8 +126,12 @@ export function stepRecordOf(
     advantages: advantages.advantages,
     ...(diffusion && { diffusion }),
     updates,
-    ...((recorded.probes || canaries) && {
-      probes: { ...recorded.probes, ...(canaries && { canaries: canaries.canaries }) },
+    ...((recorded.probes || canaries || drift) && {
+      probes: {
+        ...recorded.probes,
+        ...(canaries && { canaries: canaries.canaries }),
+        ...(drift && { drift }),
+      },
     }),
     ...(audit && { audit }),
     stages: Object.entries(recorded.seconds).map(([name, seconds]) => ({ name, seconds })),

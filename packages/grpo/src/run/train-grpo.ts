@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { Audit } from '../audit/audit.js';
 import { auditRecordOf } from '../audit/audit-record.js';
+import { rewardDrift } from '../audit/rewards/drift.js';
 import { compareRow } from '../audit/row.js';
 import { isAudited } from '../config/sections/progress.js';
 import { UserError } from '../errors/user-error.js';
@@ -16,7 +18,8 @@ import { describeFailures, takeJudgeReports, UserCodeGuard } from '../rewards/in
 import type { Batch } from '../step/batch.js';
 import { grpoStep, UpdateError } from '../step/grpo-step.js';
 import type { Stages } from '../step/stages.js';
-import { type StepRecord, writeStepRecord } from '../trace/index.js';
+import { Supply } from '../tasks/order/supply.js';
+import { readStepRecord, type StepRecord, writeStepRecord } from '../trace/index.js';
 import { auditFolder } from './audit-folder.js';
 import { carriedCompletions } from './carried-completions.js';
 import { evaluationAudit } from './findings/evaluation-audit.js';
@@ -77,8 +80,9 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     });
     const isWhole = examination.audits(step + 1, turn);
     const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: measures }) : undefined;
+    const drift = isWhole && step > 0 ? await driftSinceFirst(run, trainer) : undefined;
     const recordOf = () =>
-      stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record });
+      stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record, drift });
     const print = (line: string) => watcher.note?.(line);
     const micro = config.train.log === 'micro' ? [new MicroLog(print, audit !== undefined && isWhole)] : [];
     const observers = [recorder, ...(audit?.observers ?? []), ...micro];
@@ -125,6 +129,14 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   };
   const audit = isExamined && isAudited(config) ? evaluationAudit(run, examination) : undefined;
   return await runSteps(run, config.train.steps, takeStep, audit);
+}
+
+/** What the rewards give completions of the first step now; nothing where its record is gone. */
+async function driftSinceFirst({ folder, config, task }: Run, trainer: GrpoTrainer) {
+  const first = folder.stepFolder(1);
+  if (!isAudited(config) || !existsSync(first)) return undefined;
+  const supply = new Supply(task.train, config.seed, {}, task.shares);
+  return await rewardDrift(trainer, readStepRecord(first), supply.first(config.rollout.prompts));
 }
 
 /** The record of an audited step, with what its metrics are compared with. */

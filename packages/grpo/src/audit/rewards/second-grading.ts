@@ -51,7 +51,7 @@ export async function compareGradings({
 }
 
 /** Returns how far two gradings may lie apart: a reward model rounds to its dtype, beside other sequences each time. */
-function boundOf(config: Config, { name }: Reward, value: number): number {
+export function boundOf(config: Config, { name }: Reward, value: number): number {
   const isModel = config.rewards.some((entry) => entry.model !== undefined && rewardName(entry) === name);
   const relative = isModel ? toleranceOf({ declared: { dtype: config.dtype } }).max : ROUNDING;
   return relative * Math.max(1, Math.abs(value));
