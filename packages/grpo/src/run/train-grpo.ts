@@ -80,7 +80,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     });
     const isWhole = examination.audits(step + 1, turn);
     const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: measures }) : undefined;
-    const drift = isWhole && step > 0 ? await driftSinceFirst(run, trainer) : undefined;
+    const drift = step > 0 && examination.isAuditDue(step + 1) ? await driftSinceFirst(run, trainer) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record, drift });
     const print = (line: string) => watcher.note?.(line);
@@ -134,7 +134,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
 /** What the rewards give completions of the first step now; nothing where its record is gone. */
 async function driftSinceFirst({ folder, config, task }: Run, trainer: GrpoTrainer) {
   const first = folder.stepFolder(1);
-  if (!isAudited(config) || !existsSync(first)) return undefined;
+  if (!existsSync(first)) return undefined;
   const supply = new Supply(task.train, config.seed, {}, task.shares);
   return await rewardDrift(trainer, readStepRecord(first), supply.first(config.rollout.prompts));
 }

@@ -107,8 +107,8 @@ export class Examination {
     return { ...record, audit: { ...audit, comparisons, missing } };
   }
 
-  /** Whether a step is one of the fixed ones that are audited. */
-  private isAuditDue(step: number): boolean {
+  /** Whether a step is one of the fixed ones that are audited, however often the run was stopped or saved. */
+  isAuditDue(step: number): boolean {
     return isAudited(this.config) && (step <= STRICT_STEPS || step % this.config.doctor.every === 0);
   }
 
