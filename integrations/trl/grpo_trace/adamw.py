@@ -90,6 +90,10 @@ class Update:
         else:
             rates = {float(group["lr"]) for group in trainer.optimizer.param_groups}
             pairs = [{"found": found, "plain": rate, "bound": 1e-6 * abs(rate)} for found in rates]
+            # A schedule at another step than the run explains rates that are others.
+            taken, made = getattr(trainer.lr_scheduler, "last_epoch", None), trainer.state.global_step
+            if isinstance(taken, int) and any(abs(one["found"] - rate) > one["bound"] for one in pairs):
+                compare("update", "step of the schedule", [{"found": taken, "plain": made, "bound": 0.0}])
             compare("update", "learning rate", pairs)
         decays = set(transformers.Trainer.get_decay_parameter_names(trainer, trainer.model))
         return {

@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 from .errors import RecorderError
 from .hooks import HOOKS, offers, signature_of
 from .listeners import Listeners, trl_class_of
-from .recorder import Recorder
+from .recorder import ERROR, Recorder
 
 # Rollouts between two that are audited, after the first two.
 AUDIT_EVERY = 50
@@ -89,7 +89,7 @@ class _Callback(TrainerCallback):
 
     def on_train_begin(self, args, state, control, **kwargs):
         folder = self.recorder.folder
-        if state.global_step == 0 and folder.exists() and any(folder.iterdir()):
+        if state.global_step == 0 and folder.exists() and any(one.name != ERROR for one in folder.iterdir()):
             raise RecorderError(f"{folder} holds records of an earlier run: name another folder")
         self.recorder.begin()
 

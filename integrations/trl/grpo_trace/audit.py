@@ -185,8 +185,8 @@ class Audit:
             return
         names = list(self.trainer.reward_func_names)
         pairs, missing = grade_again(self.trainer, self.recorder.rewards.grading, rollout, names, self.prompt_of)
-        for name, own in pairs.items():
-            self.compare("reward", f"reward {name}", own)
+        for quantity, own in pairs.items():
+            self.compare("reward", quantity, own)
         for what in missing:
             self.lacks("reward", what)
 

@@ -171,6 +171,12 @@ COPIED = (
 )
 
 
+# A template may be long.
+LONGEST_SETTING = 80
+# What makes ids of texts.
+OF_TEXTS = ("chat_template", "eos_token_id", "pad_token_id", "bos_token_id", "vocab_size")
+
+
 def settings(args) -> dict:
     """The fields that TRL adds to transformers' arguments, which name no machine and no secret."""
     common = inspect.signature(transformers.TrainingArguments).parameters
@@ -182,12 +188,20 @@ def settings(args) -> dict:
 def effective_settings(trainer) -> dict:
     """The same, and what the trainer has copied."""
     copies = {f"trainer.{name}": getattr(trainer, name) for name in COPIED if hasattr(trainer, name)}
-    return settings(trainer.args) | copies
+    tokenizer = tokenizer_of(trainer)
+    of_texts = {f"tokenizer.{name}": getattr(tokenizer, name) for name in OF_TEXTS if hasattr(tokenizer, name)}
+    return settings(trainer.args) | copies | of_texts
 
 
 def changed_settings(began: dict, now: dict) -> list[dict]:
     """Settings that are others than when training began, which TRL may have read by then."""
-    return [{"name": name, "from": str(began[name]), "to": str(now[name])} for name in now if now[name] != began[name]]
+    changed = [name for name in now if now[name] != began.get(name)]
+    return [{"name": name, "from": _short(began.get(name)), "to": _short(now[name])} for name in changed]
+
+
+def _short(value) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_SETTING else f"{text[:LONGEST_SETTING]}…"
 
 
 def chosen_by(args) -> dict:

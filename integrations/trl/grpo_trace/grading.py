@@ -18,6 +18,8 @@ from .graded import Graded, form_of, text_of
 
 # Completions that are graded again.
 GRADED_AGAIN = 6
+# Completions of a batch up to which each is graded alone, where some earn something else so.
+MOST_EXCHANGED = 256
 # Those of the first rollout that are graded again in later ones, too.
 KEPT = 3
 # Columns of a call that say what is graded; the others are of the data.
@@ -171,11 +173,16 @@ def grade_again(trainer, grading: Grading, rollout, name_of, prompt_of) -> tuple
                 golds = golds_graded(regrade, used[:, k])
             except Exception as error:  # noqa: BLE001: the same, on an answer of another row
                 missing.append(f"{name}: values of reference answers: it raised {type(error).__name__}: {error}")
-                golds = None
+                golds = []
             if golds:
                 one.has_golds = True
-                rollout.probes.setdefault("golds", []).append({"reward": name, **golds})
-        pairs[name] = [
+                rollout.probes.setdefault("golds", []).extend({"reward": name, **of} for of in golds)
+        if regrade.exchanged:
+            row, other = regrade.exchanged
+            own = {"found": f"completion {other + 1}", "plain": f"completion {row + 1}", "deviation": 1.0, "bound": 0.0}
+            pairs[f"completion that the value of the reward {name} belongs to"] = [own | {"completion": row}]
+            continue
+        pairs[f"reward {name}"] = [
             {
                 "found": float(used[row, k]),
                 "plain": value,
@@ -202,6 +209,8 @@ class _Regrade:
         self.told = [key for key in GRADED if key in first]
         # What some completions earned, and earn alone, by a reward that depends on the others.
         self.together: dict | None = None
+        # A completion and the one that its value belongs to, where values stand in another order.
+        self.exchanged: tuple[int, int] | None = None
 
     def plain(self, chosen: list[int], used) -> list[float] | None:
         """Rewards of these rows, each graded alone; or, where a reward depends on its batch, in the batch in another
@@ -213,6 +222,9 @@ class _Regrade:
         first, again = self.grade_rows(whole), self.grade_rows(whole)
         if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
             return None
+        self.exchanged = self._exchanged(used) if len(used) <= MOST_EXCHANGED else None
+        if self.exchanged:
+            return alone
         changed = [i for i, row in enumerate(chosen) if not _agrees(used[row], alone[i])]
         most = max(changed, key=lambda i: _distance(used[chosen[i]], alone[i]))
         self.together = {
@@ -225,6 +237,15 @@ class _Regrade:
         # Backwards groups stay together.
         backwards = self.grade_rows(whole[::-1])[::-1]
         return [backwards[row] for row in chosen]
+
+    def _exchanged(self, used) -> tuple[int, int] | None:
+        """A completion with the value of another one, where each earns alone what some other one was given."""
+        alone = [self.grade_rows([row])[0] for row in range(len(used))]
+        pairs = zip(sorted(alone), sorted(float(value) for value in used), strict=True)
+        if not all(_agrees(a, b) for a, b in pairs):
+            return None
+        row = next(row for row, value in enumerate(used) if not _agrees(value, alone[row]))
+        return row, next(other for other, value in enumerate(alone) if _agrees(used[row], value))
 
     def joined(self, rows, used) -> dict | None:
         """How many completions with line breaks earn nothing, and how many of them more without: of a few, where none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import platform
 import time
 import warnings
@@ -38,6 +39,10 @@ from .rollout import ROW, Rollout
 from .sampled import are_others
 from .update_listener import UpdateListener
 
+# The error that ended the run; a resumed run has none.
+ERROR = "error.json"
+MOST_CHARACTERS = 2000
+
 
 class Recorder:
     def __init__(self, trainer, folder: Path, every: int, audit_every: int, listeners: Listeners):
@@ -57,8 +62,9 @@ class Recorder:
         self.text_changes = None
         # The random numbers at both ends of the rollout that was recorded before.
         self.drawn = None, None
-        # The settings when training began.
+        # The settings when training began, and the tensors that asked for a gradient.
         self.began = effective_settings(trainer)
+        self.trainable = 0
         # Prompts of the batch that the last rollout was sampled from.
         self.sampled_prompts = []
         # Held-out prompts and those that are trained on, once they are counted.
@@ -105,8 +111,12 @@ class Recorder:
     def on_training_step(self, original, *args, **kwargs):
         is_first = self.update_micro_steps == 0
         fetched = kwargs.get("inputs", args[1] if len(args) > 1 else None)
-        with self.timed("micro-step"):
-            loss = original(*args, **kwargs)
+        try:
+            with self.timed("micro-step"):
+                loss = original(*args, **kwargs)
+        except Exception as error:
+            self._crashed(error)
+            raise
         self.rollout_micro_steps += 1
         self.update_micro_steps += 1
         if self.rollout is not None:
@@ -154,11 +164,22 @@ class Recorder:
             self.rewards.check_totals(rollout)
         return output
 
+    def _crashed(self, error: Exception) -> None:
+        """Writes down the error that ends the run, and whether the model could be trained at all by then."""
+        trainable = sum(p.requires_grad for p in self.trainer.model.parameters())
+        lost = f" (no weight asks for a gradient any more; {self.trainable} did when training began)"
+        text = f"{type(error).__name__}: {error}" + (lost if trainable == 0 < self.trainable else "")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        told = {"step": self.trainer.state.global_step, "error": text[:MOST_CHARACTERS]}
+        (self.folder / ERROR).write_text(json.dumps(told), encoding="utf-8")
+
     def _audits(self) -> bool:
         return self.audit_every > 0 and (self.rollouts <= 2 or self.rollouts % self.audit_every == 0)
 
     def begin(self) -> None:
+        (self.folder / ERROR).unlink(missing_ok=True)
         self.began = effective_settings(self.trainer)
+        self.trainable = sum(p.requires_grad for p in self.trainer.model.parameters())
         self.updates.began = self.trainer.state.global_step
         if self.audit_every == 0:
             return

@@ -280,7 +280,10 @@ export function richRecord({
       unfilled: [],
       heldOut: { prompts: 40, trained: 0, unlike: 0 },
       together: [],
-      golds: [{ reward: 'right', graded: 4, unpaid: 0 }],
+      golds: [
+        { reward: 'right', graded: 4, unpaid: 0 },
+        { reward: 'right', graded: 4, unpaid: 0, heldOut: true },
+      ],
       changedSettings: [],
       skipped: 0,
       greedy: false,

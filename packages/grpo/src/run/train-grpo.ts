@@ -80,7 +80,8 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
     });
     const isWhole = examination.audits(step + 1, turn);
     const audit = isAudited(config) ? new Audit(trainer, { isWhole, more: measures }) : undefined;
-    const drift = step > 0 && examination.isAuditDue(step + 1) ? await driftSinceFirst(run, trainer) : undefined;
+    const drift =
+      step > 0 && examination.isAuditDue(step + 1) ? await driftSinceFirst(run, trainer) : undefined;
     const recordOf = () =>
       stepRecordOf(trainer, recorder.recorded, step + 1, { canaries, audit: audit?.record, drift });
     const print = (line: string) => watcher.note?.(line);

@@ -124,6 +124,8 @@ export const probesSchema = z.object({
         graded: z.number().int(),
         unpaid: z.number().int(),
         answer: z.string().optional(),
+        /** Whether the rows are those of the evaluation. */
+        heldOut: z.boolean().optional(),
       }),
     )
     .optional(),

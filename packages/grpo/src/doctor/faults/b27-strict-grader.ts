@@ -100,11 +100,13 @@ export const b27: Fault = {
       proofs: ['TRL run'],
       needs: ['probes'],
       test({ probes: { golds } }) {
-        const one = golds?.find(({ unpaid }) => unpaid > 0) ?? golds?.[0];
+        const own = golds?.filter(({ heldOut }) => !heldOut);
+        const one = own?.find(({ unpaid }) => unpaid > 0) ?? own?.[0];
         if (!one) return notApplicable('probes.golds');
-        const measured = { ...one, answer: one.answer ?? '' };
-        if (one.unpaid === 0) return pass(measured);
-        return (one.unpaid <= one.graded / 2 ? warn : inform)(measured);
+        const { reward, graded, unpaid, answer = '' } = one;
+        const measured = { reward, graded, unpaid, answer };
+        if (unpaid === 0) return pass(measured);
+        return (unpaid <= graded / 2 ? warn : inform)(measured);
       },
       says: (m) =>
         say`The reward ${m.reward} does not pay the right answer of ${m.unpaid} of ${m.graded} rows, such as ${quote(m.answer)}, written as a completion that it pays: it cannot read some answers, or the data has them in another form.`,

@@ -122,7 +122,19 @@ testLogCheck('B30.few', [
   },
 ]);
 
+const OF_TWO = {
+  frac_reward_zero_std: times(40, (i) => 0.6 + 0.02 * (i % 2)),
+  reward: times(40, (i) => 0.35 + 0.05 * (i % 3)),
+};
+
 testLogCheck('B30.log', [
+  {
+    name: 'groups of two, of which most are equal by chance',
+    metrics: OF_TWO,
+    declared: { rollout: { group: 2 } },
+    verdict: 'inform',
+  },
+  { name: 'as many groups of four', metrics: OF_TWO, declared: { rollout: { group: 4 } }, verdict: 'warn' },
   {
     name: 'steps whose reward is exactly 0, in a log of the reward alone',
     metrics: { reward: times(60, (i) => (i % 5 === 0 ? 0.5 : 0)) },

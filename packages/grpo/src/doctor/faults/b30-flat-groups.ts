@@ -31,6 +31,11 @@ type Few = Record<'steps' | 'share', number> &
     isSteady?: boolean;
   } & Partial<Record<'from' | 'to' | 'step' | 'start' | 'end', number>>;
 
+/** Times as many groups as by chance that are flat, since prompts are not equally hard. */
+const OF_CHANCE = 1.25;
+/** Share of right answers below which chance alone explains flat groups of any size, and is no excuse. */
+const QUARTER = 1 / 4;
+
 export const b30: Fault = {
   code: 'B30',
   name: 'flat groups',
@@ -78,7 +83,7 @@ export const b30: Fault = {
       kind: 'heuristic',
       level: 5,
       rank: 3,
-      threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, or is within the upper third of its range and as high as it is if the flat groups are all right`,
+      threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, where the share is at most ${OF_CHANCE} times what chance gives groups of the declared size at a share of right answers between ${QUARTER} and ${1 - QUARTER}, or where the reward is within the upper third of its range and as high as it is if the flat groups are all right`,
       sources: ['huggingface/trl#5640', 'huggingface/trl#3857', 'bingreeky/MemGen#33'],
       why: 'A group of equal rewards has no advantage: its share of the work is lost. Right answers make flat groups, too, so the level of the reward decides.',
       remedy:
@@ -113,7 +118,8 @@ export const b30: Fault = {
         // Without the share of groups only entries that are flat throughout are seen.
         const least = !log.has('frac_reward_zero_std');
         const measured = { steps: course.steps, share, start, end, reward: reward.end, state, least };
-        const isMuch = share >= MUCH || (share >= SOME && course.isLong);
+        const isUsual = share <= OF_CHANCE * flatByChance(log.declared.rollout?.group, reward.mean);
+        const isMuch = !isUsual && (share >= MUCH || (share >= SOME && course.isLong));
         // Of groups that are all flat from the start B20.log judges.
         if (share < SOME || share >= ALL) return pass(measured);
         const { shift } = flat;
@@ -132,7 +138,7 @@ export const b30: Fault = {
             ? say`The reward is high (${m.reward} at the end): most of these groups are all right${m.state === 'learnt' ? ', the task is nearly learnt.' : '.'}`
             : m.state === 'rising'
               ? 'The reward rises all the same.'
-              : say`The reward does not rise from it (${m.reward} at the end): that share of the work is lost.`
+              : say`The reward does not rise from it for good (${m.reward} at the end): that share of the work is lost.`
         }`,
     }),
     logCheck({
@@ -304,3 +310,10 @@ const COMPARED = 'advantages that are relative to the group, with a weight';
 
 const isCompared = ({ advantage }: Declared) =>
   advantage?.baseline !== 'none' && advantage?.flat !== 'raw' && advantage?.weight !== 0;
+
+/** Share of groups in which all completions are right or all wrong by chance, at a reward that leaves something to learn. */
+function flatByChance(group: number | undefined, reward: number): number {
+  if (group === undefined) return 0;
+  const right = Math.min(Math.max(reward, QUARTER), 1 - QUARTER);
+  return right ** group + (1 - right) ** group;
+}

@@ -240,3 +240,31 @@ testStepCheck('B58.unlike', [
   { name: 'two of forty', plant: unlike(2), verdict: 'inform' },
   { name: 'none', plant: unlike(0), verdict: 'pass' },
 ]);
+
+const golds =
+  (...of: readonly (readonly [unpaid: number, heldOut?: true])[]) =>
+  ({ probes }: StepRecord) => {
+    probes!.golds = of.map(([unpaid, heldOut]) => ({
+      reward: 'right',
+      graded: 12,
+      unpaid,
+      ...(unpaid > 0 && { answer: '7' }),
+      ...(heldOut && { heldOut }),
+    }));
+  };
+
+testStepCheck('B58.golds', [
+  {
+    name: 'held-out answers alone unpaid',
+    plant: golds([1], [12, true]),
+    verdict: 'warn',
+    measured: { unpaid: 12 },
+  },
+  { name: 'both paid', plant: golds([0], [1, true]), verdict: 'pass' },
+  {
+    name: 'both unpaid, which is no matter of the evaluation',
+    plant: golds([9], [9, true]),
+    verdict: 'pass',
+  },
+  { name: 'no held-out rows', plant: golds([0]), verdict: 'not applicable' },
+]);

@@ -7,7 +7,7 @@ import { BEYOND_NOISE } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { entryAt, fromTheStart, rewardNames } from '../log-view.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { percent, say } from '../sentence.js';
+import { percent, quote, say } from '../sentence.js';
 
 /** Share of a function's training reward that it gives in evaluation at least, where training earns something. */
 const [LEAST_SHARE, EARNED] = [0.4, 0.1];
@@ -54,6 +54,39 @@ export const b58: Fault = {
         isLoss
           ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
           : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
+    }),
+    stepCheck({
+      code: 'B58.golds',
+      title: 'Right answers of held-out rows are paid as those of training are',
+      stage: 'evaluation',
+      kind: 'heuristic',
+      level: 4,
+      rank: 1,
+      threshold:
+        'of the reference answers of held-out rows, written as a completion that is paid and each graded with its row, at least half earn half of what that earned, where most of those that are trained on do',
+      sources: [],
+      why: 'Seen in a reward that looked the answer up in a table of training prompts: held out, nothing could be right.',
+      remedy:
+        'Call the reward by hand with a held-out row and its answer, and print what it compares with what.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      induces: ['B58'],
+      settles: 'The reference answers of all held-out rows, graded.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { golds = [] } }) {
+        const pairs = golds.flatMap((held) => {
+          const trained = golds.find(({ reward, heldOut }) => reward === held.reward && !heldOut);
+          return held.heldOut && trained && held.graded > 0 ? [{ held, trained }] : [];
+        });
+        const isUnpaid = ({ unpaid, graded }: { unpaid: number; graded: number }) => unpaid > graded / 2;
+        const one = pairs.find(({ held, trained }) => isUnpaid(held) && !isUnpaid(trained)) ?? pairs[0];
+        if (!one) return notApplicable('probes.golds of held-out rows');
+        const { reward, graded, unpaid, answer = '' } = one.held;
+        const measured = { reward, graded, unpaid, answer };
+        return (isUnpaid(one.held) && !isUnpaid(one.trained) ? warn : pass)(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} does not pay the right answer of ${m.unpaid} of ${m.graded} held-out rows, such as ${quote(m.answer)}, written as a completion that it pays in training: the evaluation cannot see what is learnt.`,
     }),
     stepCheck({
       code: 'B58.unlike',

@@ -104,7 +104,28 @@ testStepCheck('B59.settings', [
   { name: 'some updates of one rollout', plant: declare({ updatesPerRollout: 4 }), verdict: 'pass' },
 ]);
 
+const changed =
+  (name: string) =>
+  ({ probes }: StepRecord) => {
+    probes!.changedSettings = [{ name, from: '1', to: '2' }];
+  };
+
+testStepCheck('B59.tokenizer', [
+  {
+    name: 'another template',
+    plant: changed('tokenizer.chat_template'),
+    verdict: 'fail',
+    measured: { name: 'chat_template', from: '1', to: '2' },
+  },
+  { name: 'another setting', plant: changed('temperature'), verdict: 'pass' },
+]);
+
 testStepCheck('B59.changed', [
+  {
+    name: 'a template, of which another check tells',
+    plant: changed('tokenizer.chat_template'),
+    verdict: 'pass',
+  },
   {
     name: 'a temperature that a callback lowers',
     plant({ probes }) {

@@ -275,6 +275,30 @@ export const b59: Fault = {
         say`The reward ${m.reward} gave ${m.before} by its rule ${quote(m.rule)}, and gives ${m.now} by it from step ${m.step} on (${m.count} times): what pays is no longer what the rule says.`,
     }),
     stepCheck({
+      code: 'B59.tokenizer',
+      title: 'The tokenizer is what it was when training began',
+      stage: 'template',
+      kind: 'identity',
+      level: 1,
+      rank: 1,
+      threshold: 'chat template, vocabulary and special tokens are those that training began with',
+      sources: [],
+      why: 'Seen in a callback that set another template to print a sample, and left it: from then on the model was asked in a form that it did not know.',
+      remedy:
+        'Give what prints samples a copy of the tokenizer, or put back what it changes, also where it fails.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B01', 'B02', 'B03', 'B04', 'B05', 'B08', 'B16', 'B28', 'B30'],
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { changedSettings } }) {
+        if (!changedSettings) return notApplicable('probes.changedSettings');
+        const [first] = changedSettings.filter(isOfTokenizer);
+        return first ? fail({ ...first, name: first.name.replace(OF_TOKENIZER, '') }) : pass();
+      },
+      says: ({ name, from, to }) =>
+        say`The ${name} of the tokenizer was ${quote(from)} when training began and is ${quote(to)} now: something changed it while the run went on, such as a callback. Prompts are made by it.`,
+    }),
+    stepCheck({
       code: 'B59.changed',
       title: 'Settings stay as they were when training began',
       stage: 'configuration',
@@ -293,8 +317,10 @@ export const b59: Fault = {
       needs: ['probes'],
       test({ probes: { changedSettings } }) {
         if (!changedSettings) return notApplicable('probes.changedSettings');
-        const [first] = changedSettings;
-        const measured = { count: changedSettings.length, name: '', from: '', to: '', ...first };
+        // Of the tokenizer another check tells.
+        const others = changedSettings.filter((one) => !isOfTokenizer(one));
+        const [first] = others;
+        const measured = { count: others.length, name: '', from: '', to: '', ...first };
         return first ? warn(measured) : pass(measured);
       },
       says: ({ count, name, from, to }) =>
@@ -302,6 +328,9 @@ export const b59: Fault = {
     }),
   ],
 };
+
+const OF_TOKENIZER = /^tokenizer\./;
+const isOfTokenizer = ({ name }: { name: string }) => OF_TOKENIZER.test(name);
 
 /** Payments of each rule of a reward, counted. */
 function paidBy(reward: string, rules: readonly (string | null)[], valueAt: (completion: number) => number) {

@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type ConfigRecord, configSchema, readRecord, UserError } from '../../config/index.js';
-import { onFile } from '../../errors/file-error.js';
-import { excerpt, printable } from '../../errors/printable.js';
+import { excerpt } from '../../errors/printable.js';
 import { isObject } from '../../formats/json.js';
 import type { Watch } from '../../progress/watch.js';
 import { type Declared, declaredByBoth } from '../declared.js';
@@ -20,7 +19,7 @@ import { Collector } from './rows/collector.js';
 import { metricRow } from './rows/metric-row.js';
 import type { RawEntry } from './rows/run-collector.js';
 import { type SeriesReading, seriesOf } from './series/series-of.js';
-import { recordsIn, stepFolders } from './step-folders.js';
+import { crashIn, recordsIn, stepFolders } from './step-folders.js';
 
 /** What a run of ours is called. */
 export const RUN_FOLDER = 'run folder of grpo';
@@ -113,16 +112,6 @@ function declaredIn(
   }
   notes.push('The settings are those of another version of grpo and are not used.');
   return undefined;
-}
-
-/** The error that ended the run. */
-function crashIn(path: string): string | undefined {
-  const file = join(path, 'error.json');
-  if (!existsSync(file)) return undefined;
-  const told: unknown = literal(onFile('read', file, () => readFileSync(file, 'utf8')).trim());
-  if (!isObject(told)) return undefined;
-  const [first] = String(told.error).split('\n', 1);
-  return `An error ended the run after step ${told.step}: ${printable(first!, 300).replace(/[^.!?]$/, '$&.')}`;
 }
 
 /** Whether a step of training is among the entries, and not evaluations alone. */

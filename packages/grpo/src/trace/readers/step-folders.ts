@@ -1,12 +1,15 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { onFile } from '../../errors/file-error.js';
 import { FormatError } from '../../errors/format-error.js';
+import { printable } from '../../errors/printable.js';
 import { isObject, readJsonObject } from '../../formats/json.js';
 import { declaredByBoth } from '../declared.js';
 import { readStepRecord } from '../read.js';
 import type { StepRecord } from '../record.js';
 import { STEP_JSON } from '../write.js';
 import { isLogName } from './candidates.js';
+import { literal } from './literal.js';
 import { type Place, placeOf } from './place.js';
 import { BrokenParts, type Reading } from './reading.js';
 import { isTrlFolder, readTrlFolder } from './trl/trl-folder.js';
@@ -35,14 +38,28 @@ export function readStepFolders(place: Place): Reading {
   const [only] = folders;
   // The one that was asked for must be whole.
   const records = folders.length === 1 ? [readStepRecord(only!)] : recordsIn(folders, broken);
+  // The recorder for TRL leaves it beside the records.
+  const crash = crashIn(join(only!, '..'));
+  const kind = folders.length === 1 ? 'step record' : `${folders.length} step records`;
   return {
-    kind: folders.length === 1 ? 'step record' : `${folders.length} step records`,
+    kind: crash === undefined ? kind : `${kind} of a run that an error ended`,
+    ...(crash !== undefined && { crash }),
     files: folders.map((folder) => join(folder, STEP_JSON)),
     records,
     isGrpo: true,
     broken,
     notes: overridesIn(only!),
   };
+}
+
+/** The error that ended the run whose folder this is. */
+export function crashIn(path: string): string | undefined {
+  const file = join(path, 'error.json');
+  if (!existsSync(file)) return undefined;
+  const told: unknown = literal(onFile('read', file, () => readFileSync(file, 'utf8')).trim());
+  if (!isObject(told)) return undefined;
+  const [first] = String(told.error).split('\n', 1);
+  return `An error ended the run after step ${told.step}: ${printable(first!, 300).replace(/[^.!?]$/, '$&.')}`;
 }
 
 /** Says which methods of its trainer a user overrode, where the producer names them. */
