@@ -212,7 +212,7 @@ export function richRecord({
       texts,
       // A later record has only what the rewards got.
       ...(step === 1 && { sampledTexts: [...texts] }),
-      finish: Array.from({ length: B }, (_, b) => (ended(b) || b % 2 ? 'stop' : 'length')),
+      finish: Array.from({ length: B }, (_, b) => (ended(b) || (b % 2 && !bonus) ? 'stop' : 'length')),
       ids,
       lengths,
       source: new Uint8Array(T),

@@ -32,6 +32,29 @@ testStepCheck('B16.after-end', [
   },
 ]);
 
+/** Without stop strings; completion 3 and 4 end in a token. */
+const endingIn = (id: number) => (record: StepRecord) => {
+  record.declared!.stop = [];
+  const { ids, finish, lengths } = record.completions!;
+  for (const b of lengths!.keys()) {
+    const last = startOf(record, b + 1) - 1;
+    if (b === 3 || b === 4) ids![last] = id;
+    finish![b] = b === 3 || b === 4 || [48, 49].includes(ids![last]!) ? 'stop' : 'length';
+  }
+};
+
+testStepCheck('B16.other', [
+  {
+    name: 'two that end in another token',
+    plant: endingIn(3),
+    verdict: 'warn',
+    measured: { other: 2 },
+    evidence: { completion: 3, values: { id: 3 } },
+  },
+  { name: 'all that end in an end token', plant: endingIn(49), verdict: 'pass' },
+  { name: 'stop strings', plant: () => {}, verdict: 'not applicable' },
+]);
+
 testStepCheck('B16.cut', [
   {
     name: 'all cut off',

@@ -81,6 +81,45 @@ export const b16: Fault = {
       says: (m) => say`${m.rambling} of ${m.completions} completions continue after an end token.`,
     }),
     stepCheck({
+      code: 'B16.other',
+      title: 'Completions end at an end token that the trainer knows',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold:
+        'without declared stop strings and tools, every completion that ended has one of tokenizer.endIds as its last token; it warns from a twentieth of them on',
+      sources: [],
+      why: 'Seen with a line break among the end tokens of the generation settings: the trainer, which knew the tokenizer’s alone, took such completions for cut off, and graded answers that ended too early.',
+      remedy:
+        'Compare eos_token_id and the stops of the generation settings with the tokenizer’s end token: what ends a completion there must be one that the trainer masks behind.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B09', 'B14', 'B16', 'B26', 'B27', 'B30'],
+      settles: 'The last token of these completions, beside the end tokens of both sides.',
+      proofs: ['TRL run'],
+      needs: ['ids', 'finish', 'endIds'],
+      test({ ids, finish, endIds }, record) {
+        if ((record.declared?.stop ?? []).length > 0) return notApplicable('completions that no string ends');
+        const sources = inputs.sources.from(record);
+        if (sources?.some((row) => row.some((source) => source !== MODEL)))
+          return notApplicable('completions that are the model’s as a whole');
+        const ended = ids.flatMap((row, b) => (finish[b] === 'stop' && row.length > 0 ? [b] : []));
+        const pad = record.tokenizer?.padId;
+        const other = ended.filter((b) => ![...endIds, pad].includes(ids[b]!.at(-1)!));
+        const measured = { ended: ended.length, other: other.length };
+        const evidence = other.map((completion) => ({
+          completion,
+          token: ids[completion]!.length - 1,
+          values: { id: ids[completion]!.at(-1)! },
+        }));
+        return other.length > 0 && other.length >= ended.length / 20
+          ? warn(measured, evidence)
+          : pass(measured);
+      },
+      says: (m) =>
+        say`${m.other} of ${m.ended} completions that ended end in a token that is no end token of the tokenizer: the sampler stops at more than the trainer knows.`,
+    }),
+    stepCheck({
       code: 'B16.cut',
       title: 'Completions end by themselves',
       stage: 'generation',

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
-import { AGAIN } from '../../trace/index.js';
+import { AGAIN, offsetsOf } from '../../trace/index.js';
 import { outcomeOf, testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { judgeRun, onRows, penalized } from '../plants.test.helper.js';
+import { all, judgeRun, onRows, penalized } from '../plants.test.helper.js';
 import { richRecord } from '../rich-record.test.helper.js';
 
 const parts = { 'rewards/right/mean': times(5, 0.5), 'rewards/form/mean': times(5, 0.8) };
@@ -100,6 +100,39 @@ testStepCheck('B21.cycled', [
   },
   { name: 'one value for all', plant: first(() => 0.5), verdict: 'pass' },
   { name: 'nearly in turn', plant: first((b) => (b === 20 ? 9 : (b % 6) / 10)), verdict: 'pass' },
+]);
+
+/** Scored completions in another order: that of the places. */
+const reordered = (placeOf: (b: number) => number) => (record: StepRecord) => {
+  const { ids, lengths } = record.completions!;
+  const offsets = offsetsOf(lengths!);
+  const rows = Array.from(lengths!, (_, b) => {
+    const place = placeOf(b);
+    return ids!.subarray(offsets[place]!, offsets[place + 1]!);
+  });
+  record.scored!.ids = Int32Array.from(rows.flatMap((row) => [...row]));
+  record.scored!.lengths = Int32Array.from(rows, ({ length }) => length);
+};
+
+testStepCheck('B21.rows', [
+  {
+    name: 'the last completion first',
+    plant: reordered((b) => (b + 23) % 24),
+    verdict: 'fail',
+    measured: { row: 0, is: 23 },
+    evidence: { completion: 0 },
+  },
+  { name: 'each at its place', plant: reordered((b) => b), verdict: 'pass' },
+  {
+    name: 'one that was made anew',
+    plant: all(
+      reordered((b) => (b + 23) % 24),
+      ({ scored }: StepRecord) => {
+        scored!.ids![0] = 3;
+      },
+    ),
+    verdict: 'pass',
+  },
 ]);
 
 testStepCheck('B21.totals', [

@@ -42,6 +42,47 @@ export const b21: Fault = {
   title: 'Rewards, prompts and answers are misaligned',
   checks: [
     stepCheck({
+      code: 'B21.rows',
+      title: 'The rows of the loss stand where their rewards do',
+      stage: 'tokens',
+      kind: 'identity',
+      level: 1,
+      rank: 3,
+      threshold:
+        'where every scored completion is a sampled one, up to padding, at most one stands at another place; one made anew is judged elsewhere',
+      sources: [],
+      why: 'Seen in an override that shuffled the tensors with two dimensions, and left the advantages, which have one.',
+      remedy:
+        'Put everything that has a row for each completion into the new order: advantages and rewards, too.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B02', 'B07', 'B08', 'B11', 'B14', 'B19', 'B37', 'B38', 'B39', 'B55'],
+      proofs: ['TRL run'],
+      needs: ['ids', 'scoredIds'],
+      test({ ids, scoredIds }, { tokenizer }) {
+        const isRow = (scored: Int32Array, b: number) =>
+          scored.every((id, t) => (t < ids[b]!.length ? id === ids[b]![t] : id === tokenizer?.padId));
+        const places = scoredIds.map((own, b) =>
+          own.length === 0 || isRow(own, b) ? b : ids.findIndex((_, c) => isRow(own, c)),
+        );
+        const moved = places.flatMap((place, b) => (place === b ? [] : [{ place, b }]));
+        const [first] = moved;
+        const measured = {
+          completions: ids.length,
+          moved: moved.length,
+          row: first?.b ?? 0,
+          is: first?.place ?? 0,
+        };
+        // A row that is no sampled one was made anew, which other checks tell.
+        if (moved.length < 2 || places.includes(-1)) return pass(measured);
+        return fail(
+          measured,
+          moved.map(({ place, b }) => ({ completion: b, values: { 'is completion': place } })),
+        );
+      },
+      says: (m) =>
+        say`The rows of the loss are the sampled completions in another order: ${m.moved} of ${m.completions} stand at other places, such as completion ${m.is} in row ${m.row}, while rewards and advantages stay where they were.`,
+    }),
+    stepCheck({
       code: 'B21.totals',
       title: 'A completion’s reward is the weighted sum of its parts',
       stage: 'reward',

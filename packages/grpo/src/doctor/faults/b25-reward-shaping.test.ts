@@ -136,6 +136,23 @@ describe('B25.reversed', () => {
   });
 });
 
+describe('B25.outweighed', () => {
+  const judged = (...args: Parameters<typeof graded>) =>
+    judgeRun('B25.outweighed', recordsOf([1, 2, 3], graded(...args)));
+
+  it('warns where the form pays wrong answers more than the answer pays right ones', () => {
+    expect(judged('right', (isRight) => Number(isRight) / 20, 1)).toMatchObject({
+      severity: 'warn',
+      measured: { pays: 'right', by: 'format' },
+    });
+  });
+
+  it('passes where the answer weighs more, and where nothing pays the answer', () => {
+    expect(judged('right', (isRight) => Number(isRight), 0.5)).toMatchObject({ verdict: 'pass' });
+    expect(judged('same', () => 1, 1)).toMatchObject({ verdict: 'pass' });
+  });
+});
+
 describe('B25.trifles', () => {
   const judged = (share: number) =>
     judgeRun(

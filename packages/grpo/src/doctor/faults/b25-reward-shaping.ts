@@ -8,7 +8,7 @@ import { entryAt, functionOf, rewardNames } from '../log-view.js';
 import { FORM, gradesOf } from '../measures/grades.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { percent, say } from '../sentence.js';
 
 /** Largest difference that printing and rounding leave between a reward and the sum of its parts, as a share of the largest reward. */
 const EXACT = 1e-3;
@@ -16,6 +16,8 @@ const EXACT = 1e-3;
 /** Groups that show an order of right and wrong answers, and right answers in them. */
 const ENOUGH_GROUPS = 4;
 const ENOUGH_RIGHT = 5;
+/** Share of the right answers that show what weighs more. */
+const OUTWEIGHED = 1 / 3;
 /** Share of the batch's range of rewards below which a group's range is a trifle. */
 const TRIFLE = 0.01;
 /** An advantage that a right answer among wrong ones could have. */
@@ -85,6 +87,68 @@ export const b25: Fault = {
       },
       says: (m) =>
         say`Right answers earn less than wrong ones in each of ${m.groups} groups that have both: ${m.right} and ${m.wrong} on average. Training leads away from the reference answers.`,
+    }),
+    runCheck({
+      code: 'B25.outweighed',
+      title: 'What pays right answers is not outweighed',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 7,
+      threshold: `over all records, of ${ENOUGH_RIGHT} right answers or more, fewer than ${percent(OUTWEIGHED)} earn less than a wrong one of their group though some reward pays them more`,
+      sources: [],
+      why: 'Seen with two weights that were exchanged: the form paid 1 and the right answer 0.05, and right answers without the form had negative advantages.',
+      remedy:
+        'Compare the weights with the rewards that they belong to, in their order: the answer should weigh most.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B26', 'B27', 'B28', 'B30', 'B61'],
+      settles: 'The weighted rewards of the two completions, one by one.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'totals', 'rewardNames', 'rewardValues', 'rewardWeights'],
+      see({ answers, texts, promptOf, totals, rewardNames, rewardValues, rewardWeights }) {
+        return groupsOf(promptOf).flatMap((group) => {
+          const gold = goldIn(answers[promptOf[group[0]!]!] ?? '');
+          const isRight = (b: number) => gold !== '' && endsIn(texts[b]!, gold);
+          const wrong = group.filter((b) => !isRight(b) && !Number.isNaN(totals[b]!));
+          const best = wrong.sort((a, b) => totals[b]! - totals[a]!)[0];
+          return group.filter(isRight).map((right) => {
+            if (best === undefined || !(totals[best]! > totals[right]!)) return undefined;
+            const gains = rewardNames.map((reward, k) => {
+              const value = (b: number) => rewardWeights[k]! * rewardValues[k * texts.length + b]! || 0;
+              return { reward, gain: value(best) - value(right) };
+            });
+            const [most, least] = gains
+              .sort((a, b) => b.gain - a.gain)
+              .filter((_, i) => i === 0 || i === gains.length - 1);
+            if (!most || !least || least.gain >= 0) return undefined;
+            return {
+              by: most.reward,
+              most: most.gain,
+              pays: least.reward,
+              least: -least.gain,
+              right,
+              wrong: best,
+            };
+          });
+        });
+      },
+      test(seen) {
+        const answers = seen.flatMap(({ step, value }) => value.map((one) => one && { ...one, step }));
+        if (answers.length < ENOUGH_RIGHT) return notApplicable(`${ENOUGH_RIGHT} right answers`);
+        const own = answers.filter((one) => one !== undefined);
+        const [first] = own;
+        const measured = { answers: answers.length, outweighed: own.length };
+        if (!first || own.length < OUTWEIGHED * answers.length) return pass(measured);
+        const { by, pays, most, least } = first;
+        const evidence = own.map((one) => ({
+          step: one.step,
+          completion: one.right,
+          values: { 'less than completion': one.wrong, [one.by]: -one.most, [one.pays]: one.least },
+        }));
+        return warn({ ...measured, by, pays, most, least }, evidence);
+      },
+      says: (m) =>
+        say`${m.outweighed} of ${m.answers} right answers earn less than a wrong one of their group: ${m.by!} gives that one ${m.most!} more, and ${m.pays!} only ${m.least!} less. What pays the answer is outweighed.`,
     }),
     runCheck({
       code: 'B25.trifles',
