@@ -45,7 +45,7 @@ throughout, by sizes that no healthy run has, and, as those of up to 15, by chan
 that all lie apart, or in equal order. The report shows which value lies beyond both ends. A change has
 no date where the last entry alone shows it, and is told as one that came little by little where a straight line over the steps
 fits it clearly better than two levels. The exit code is 0 where nothing was found, 1 with a finding that warns or fails (\`--fail-on
-fail\`: only with one that fails), 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
+fail\`: only with one that fails) and for a run that an error ended, 2 where nothing can be read or judged, and 4 where there is too little to judge: a log of
 fewer than 100 steps in which nothing was found and the reward does not visibly rise over 16 entries.
 
 Checks call metrics as TRL does; the report says which column it took for which, and which no check reads. A column under

@@ -198,6 +198,14 @@ describe('the exit code', () => {
     expect(out).not.toContain('found nothing wrong');
   });
 
+  it('is 1 for a run that an error ended, whatever else was found', async () => {
+    const files = { 'metrics.jsonl': log(120, noise), 'config.json': '{}' };
+    const error = JSON.stringify({ step: 120, error: 'Error: full disk' });
+    expect((await doctor(files, '.').ended).code).toBe(0);
+    const { code, out } = await doctor({ ...files, 'error.json': error }, '.').ended;
+    expect([code, out]).toEqual([1, expect.stringContaining('full disk')]);
+  });
+
   it('is 4 for a fall in few steps, which is not called noise', async () => {
     const falls = log(8, (i) => ({ reward: (i < 4 ? 0.25 : 0.1) + 0.01 * (i % 2), reward_std: 0.4 }));
     const { out, code } = await doctor({ 'm.jsonl': falls }, 'm.jsonl').ended;

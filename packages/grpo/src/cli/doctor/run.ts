@@ -97,7 +97,7 @@ function judge(
   const isFailed = diagnosis.findings.some(
     ({ severity }) => severity === 'fail' || (severity === 'warn' && failOn === 'warn'),
   );
-  if (isFailed) return EXIT.error;
+  if (isFailed || examined.crash !== undefined) return EXIT.error;
   const verdict = verdictOf(diagnosis);
   return verdict === 'not judged' ? EXIT.usage : verdict === 'too little to judge' ? EXIT.tooLittle : 0;
 }

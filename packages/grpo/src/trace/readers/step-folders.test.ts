@@ -56,3 +56,11 @@ it('reads records alone where no log is beside them, or one that cannot be read'
   expect(plain.series).toBeUndefined();
   expect(plain.notes.join()).toMatch(/No metrics were found in README\.log .*Step records without a log/);
 });
+
+it('begins with the error that the recorder wrote down beside them', async () => {
+  const error = { step: 14, error: 'RuntimeError: no grad_fn\nTraceback' };
+  const dir = folderOf({ 'steps/error.json': JSON.stringify(error), 'train.jsonl': LOG.join('\n') });
+  const { kind, crash } = await readRun(dir);
+  expect(crash).toBe('An error ended the run after step 14: RuntimeError: no grad_fn.');
+  expect(kind).toMatch(/^2 step records of a run that an error ended and /);
+});
