@@ -64,6 +64,10 @@ it('tells what those that are off have in common', () => {
     completions: [4, 4],
   });
   expect(worstOf('gradient', 'norm', pairs.slice(0, 3))[0]!.off).toBeUndefined();
+  // One number of many says nothing of each.
+  expect(
+    worstOf('gradient', 'mean', [{ found: 1, plain: 0, bound: 0, compared: 9 }])[0]!.off,
+  ).toBeUndefined();
   const joined = worstByQuantity([all!, ...worstOf('gradient', 'norm', pairs.slice(3))]);
   expect(joined[0]!.off).toMatchObject({ pairs: 6, factor: 0.5, firstToken: 3 });
 });

@@ -72,8 +72,9 @@ class Off {
   readonly #all = { completions: new Set<number>(), tensors: new Set<string>() };
   readonly #own = { completions: new Set<number>(), tensors: new Set<string>() };
   #firstToken = Number.POSITIVE_INFINITY;
-  /** Whether some are the worst of many, of which the others' places are not known. */
+  /** Whether some are the worst of many, of which the others' places are not known; and whether not even their number is. */
   #isJoined = false;
+  #isUnknown = false;
 
   take({ found, plain, bound, completion, tensor, token, compared = 1, off }: Pair, deviation: number): void {
     const isOff = !(deviation <= bound);
@@ -83,7 +84,8 @@ class Off {
       if (tensor !== undefined) of.tensors.add(tensor);
     }
     if (!isOff) return;
-    this.#pairs += off?.pairs ?? compared;
+    this.#isUnknown ||= compared > 1 && off === undefined;
+    this.#pairs += off?.pairs ?? 1;
     if (token !== undefined) this.#firstToken = Math.min(this.#firstToken, off?.firstToken ?? token);
     const isNumber = typeof found === 'number' && typeof plain === 'number' && Math.abs(plain) > bound;
     this.#addFactor(off?.factor ?? (isNumber ? found / plain : Number.NaN), off?.pairs ?? 1);
@@ -99,7 +101,7 @@ class Off {
   }
 
   get told(): Pick<Comparison, 'off'> {
-    if (this.#pairs === 0) return {};
+    if (this.#pairs === 0 || this.#isUnknown) return {};
     const { least, largest, count } = this.#factors;
     const factor = (least + largest) / 2;
     const isOne = count >= FEWEST && largest - least <= OF_FACTOR * Math.abs(factor);
