@@ -166,7 +166,7 @@ describe('grpo doctor', () => {
     }));
     const { out } = await doctor({ 'm.jsonl': `${lines(rows)}{"loss": 0.\n` }, 'm.jsonl').ended;
     expect(out).toMatch(/^m\.jsonl: .*, 9 log entries, 1 broken line\.$/m);
-    expect(out).toMatch(/Left out as broken: m\.jsonl:10 \(/);
+    expect(out).toMatch(/Broken, and left out unless it says otherwise: m\.jsonl:10 \(/);
   });
 
   it('counts evaluations alone only where there is nothing else', async () => {

@@ -1130,12 +1130,14 @@ describe('the last row of a file of rows', () => {
   it('has what is whole of it where it is cut off', async () => {
     const reading = await readText('r.jsonl', `${row(1)}\n${row(2).slice(0, -9)}`);
     expect(reading.broken.count).toBe(1);
+    expect(reading.broken.first[0]!.reason).toContain('the first 6 values are read');
     expect(column(reading, 'kl')).toEqual([0.125, 0.25]);
   });
 
   it('is the only one of which a part is read', async () => {
     const reading = await readText('r.jsonl', `${row(1)}\n${row(2).slice(0, -9)}\n${row(3)}\n`);
     expect(column(reading, 'kl')).toEqual([0.125, 0.375]);
+    expect(reading.broken.first[0]!.reason).toMatch(/^not a whole row: /);
   });
 });
 

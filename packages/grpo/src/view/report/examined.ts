@@ -43,7 +43,9 @@ export function notesOf({ notes, broken }: ExaminedReading): string[] {
   const more = broken.count > parts.length ? `, and ${broken.count - parts.length} more` : '';
   return [
     ...notes.map((note) => printable(note)),
-    ...(broken.count > 0 ? [`Left out as broken: ${parts.join('; ')}${more}.`] : []),
+    ...(broken.count > 0
+      ? [`Broken, and left out unless it says otherwise: ${parts.join('; ')}${more}.`]
+      : []),
   ];
 }
 

@@ -37,7 +37,7 @@ export class Dicts implements LogFormat {
   /** A dict that goes on in the next line. */
   #begun: { line: number; before: string; text: string; widths: number[] } | undefined;
   /** The last row of a file of rows, where it was cut off. */
-  #cut: { line: number; dict: Record<string, unknown>; before: string } | undefined;
+  #cut: { line: number; text: string; dict: Record<string, unknown>; before: string } | undefined;
 
   constructor(
     private readonly file: string,
@@ -54,7 +54,7 @@ export class Dicts implements LogFormat {
   }
 
   take({ line, text, cut }: Line): void {
-    if (text.trim() !== '') this.#cut = undefined;
+    if (text.trim() !== '') this.#leaveOutCut();
     // A row at the beginning of a line ends one that was cut off.
     if (this.#begun && ROW_OPENS.test(text) && BEGUN.test(text)) this.#giveUp();
     if (this.#begun && this.#goesOn(text)) return;
@@ -66,7 +66,11 @@ export class Dicts implements LogFormat {
 
   finish(): CollectedLog[] {
     this.#giveUp();
-    if (this.#cut && this.onlyRows) this.#row(this.#cut.dict, this.#cut.line, this.#cut.before);
+    if (this.#cut) {
+      const { line, text, dict, before } = this.#cut;
+      this.#row(dict, line, before);
+      this.#tellBroken(line, text, Object.keys(dict).length);
+    }
     return this.#collector.finish(this.#progress);
   }
 
@@ -142,10 +146,23 @@ export class Dicts implements LogFormat {
   /** Notes a row that is cut off. Its whole values count; in a file whose lines are rows only those of the last. */
   #isBroken(line: number, text: string, whole: Record<string, unknown> | undefined, before: string): void {
     const count = whole && metricRow(whole) ? Object.keys(whole).length : 0;
-    if (count >= FEWEST_VALUES) this.#cut = { line, dict: whole!, before };
-    const isRead = count >= FEWEST_VALUES && !this.onlyRows;
+    const isRead = count >= FEWEST_VALUES;
+    if (isRead && this.onlyRows) {
+      this.#cut = { line, text, dict: whole!, before };
+      return;
+    }
     if (isRead) this.#row(whole!, line, before);
-    const read = isRead ? `, of which the first ${counted(count, 'value')} are read` : '';
+    this.#tellBroken(line, text, isRead ? count : 0);
+  }
+
+  /** Takes a row that was cut off for a broken one: it is not the last. */
+  #leaveOutCut(): void {
+    if (this.#cut) this.#tellBroken(this.#cut.line, this.#cut.text, 0);
+    this.#cut = undefined;
+  }
+
+  #tellBroken(line: number, text: string, values: number): void {
+    const read = values > 0 ? `, of which the first ${counted(values, 'value')} are read` : '';
     this.broken.add({ file: this.file, line, reason: `not a whole row${read}: ${excerpt(text.trim())}` });
   }
 
