@@ -359,9 +359,17 @@ describe('rows of trackers', () => {
         'policy/entropy_avg': 7.5,
         'loss/policy_avg': 0.34,
         'val/ratio': 0.00093,
+        'val/num_eos_tokens': 0,
         lr: 0.0001,
       },
-      { reward: -1.35, 'kl/old': 26.3, entropy: 7.5, learning_rate: 0.0001, policy_loss: 0.34 },
+      {
+        reward: -1.35,
+        'kl/old': 26.3,
+        entropy: 7.5,
+        learning_rate: 0.0001,
+        'completions/clipped_ratio': 1,
+        'val/ratio': 0.00093,
+      },
     ],
     [
       'AReaL',

@@ -55,6 +55,15 @@ export const trlPpo: Producer = {
     'policy/entropy_avg': 'entropy',
     'loss/policy_avg': 'policy_loss',
     lr: 'learning_rate',
+    // Of the value function, and no evaluation.
+    'val/ratio': 'val/ratio',
+    'val/ratio_var': 'val/ratio_var',
+    'val/clipfrac_avg': 'val/clipfrac_avg',
+    'objective/kl': 'objective/kl',
+  },
+  derive(values) {
+    // Completions without an end token in any of them were cut off, all of them.
+    if (values['val/num_eos_tokens'] === 0) values['completions/clipped_ratio'] = 1;
   },
   averages: false,
 };
