@@ -108,8 +108,9 @@ function sectionLines({ sections, cause, isSound }: Report, width: number, room:
             (line) => ' '.repeat(MARGIN) + line,
           ),
         );
-      // Independent faults are always printed. The end names the findings without room.
-      const isOwn = !brief || item.finding.severity === 'fail';
+      // Independent faults are always printed, and a note where nothing else says anything. The end names the others.
+      const isOnly = lines.length === 0 && !cause && !isSound;
+      const isOwn = !brief || item.finding.severity === 'fail' || isOnly;
       if (isOwn || (left.length === 0 && lines.length + more.length < room)) lines.push(...more);
       else left.push(item);
     }

@@ -196,7 +196,7 @@ export const b61: Fault = {
         ]);
       },
       says: (m) =>
-        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} ${whenText(m)}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}${m.reward ? ', and the reward gained nothing that lasts: the policy changes, and not for what is paid' : '; whether the reward gained by it, the log does not say'}.`,
+        say`The ${m.what === 'length' ? 'mean length of the completions' : 'entropy'} ${m.to > m.from ? 'rose' : 'fell'} from ${m.from} to ${m.to} ${whenText(m)}${m.beyond > 0 ? say`, ${Math.round(m.beyond)} standard errors beyond its noise` : ''}${m.reward ? ', and the reward gained nothing that lasts: the policy changes, and not for what is paid' : '; whether the reward gained by it cannot be told from this log'}.`,
     }),
     logCheck({
       code: 'B61.length',
