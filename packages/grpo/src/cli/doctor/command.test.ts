@@ -182,20 +182,25 @@ describe('grpo doctor', () => {
 it('tells of a log with many metrics what stands out, before how they moved', async () => {
   const lengths = [53, 2.6, 4, 5];
   const rows = lengths.map((length, i) => ({
-    step: 10 * (i + 1),
+    step: i + 1,
     reward: [1.75, 3.6, 3, 2.6][i],
     'completions/mean_length': length,
+    'completions/clipped_ratio': 0,
+    frac_reward_zero_std: [0.1, 0.2, 0.1, 0.2][i],
+    entropy: [0.956, 0.9, 0.8, 0.065][i],
+    grad_norm: [47, 400, 20, 0][i],
     ...Object.fromEntries(
-      ['entropy', 'grad_norm', 'rewards/a/mean', 'rewards/b/mean', 'rewards/c/mean', 'x', 'y', 'z'].map(
-        (name, k) => [name, 0.3 + 0.01 * k + 0.02 * i],
-      ),
+      ['rewards/a/mean', 'rewards/b/mean', 'rewards/c/mean', 'x', 'y', 'z'].map((name, k) => [
+        name,
+        0.3 + 0.01 * k + 0.02 * i,
+      ]),
     ),
     'completions/min_length': length - 1,
     'completions/max_length': length + 1,
     'completions/mean_terminated_length': length,
   }));
   const { out } = await doctor({ 'm.jsonl': lines(rows) }, 'm.jsonl').ended;
-  expect(out).toMatch(/What stands out:\nnote {2}The mean length of the completions fell from 53 to 2\.6/);
+  expect(out).toMatch(/What stands out:\nnote {2}The mean length of the completions fell from 53 to /);
 });
 
 describe('the exit code', () => {
