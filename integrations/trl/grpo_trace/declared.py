@@ -173,6 +173,8 @@ COPIED = (
 
 # A template may be long.
 LONGEST_SETTING = 80
+# What the sampler is told.
+OF_SAMPLES = ("do_sample", "num_beams", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "max_new_tokens")
 # What makes ids of texts.
 OF_TEXTS = ("chat_template", "eos_token_id", "pad_token_id", "bos_token_id", "vocab_size")
 
@@ -190,7 +192,9 @@ def effective_settings(trainer) -> dict:
     copies = {f"trainer.{name}": getattr(trainer, name) for name in COPIED if hasattr(trainer, name)}
     tokenizer = tokenizer_of(trainer)
     of_texts = {f"tokenizer.{name}": getattr(tokenizer, name) for name in OF_TEXTS if hasattr(tokenizer, name)}
-    return settings(trainer.args) | copies | of_texts
+    generation = getattr(trainer, "generation_config", None)
+    sampled = {f"generation.{name}": getattr(generation, name) for name in OF_SAMPLES if hasattr(generation, name)}
+    return settings(trainer.args) | copies | of_texts | sampled
 
 
 def changed_settings(began: dict, now: dict) -> list[dict]:
@@ -222,7 +226,10 @@ def lora(trainer) -> dict:
 def search(trainer) -> dict:
     """Whether generation is told to take the likeliest token, and the beams that it is told to follow."""
     told = {"do_sample": True, "num_beams": 1, **(getattr(trainer.args, "generation_kwargs", None) or {})}
-    return {"greedy": told["do_sample"] is False, "beams": told["num_beams"] or 1}
+    # What generates reads this one, which a callback may have changed.
+    own = getattr(trainer, "generation_config", None)
+    is_greedy = told["do_sample"] is False or getattr(own, "do_sample", True) is False
+    return {"greedy": is_greedy, "beams": told["num_beams"] or 1}
 
 
 def left_out(trainer) -> list[str]:

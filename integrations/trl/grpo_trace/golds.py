@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
+from .declared import tokenizer_of
 from .graded import Graded, answer_column, form_of, text_of
 
 # Rows whose answers are graded, and those among which they are looked for.
@@ -26,7 +27,8 @@ def golds_graded(regrade, used) -> list[dict]:
     if column is None or not best > 0:
         return []
     paid = (row for row, value in enumerate(used) if value == best)
-    puts = (put for put in (_form_around(regrade.graded(row), column) for row in paid) if put)
+    tokenizer = tokenizer_of(regrade.trainer)
+    puts = (put for put in (_form_around(regrade.graded(row), column, tokenizer) for row in paid) if put)
     put = next(puts, None)
     if put is None:
         return []
@@ -50,7 +52,7 @@ def _answer(row: dict, column: str) -> str:
     return str(row[column]).strip()
 
 
-def _form_around(one: Graded, column: str) -> Callable[[dict], Graded] | None:
+def _form_around(one: Graded, column: str, tokenizer) -> Callable[[dict], Graded] | None:
     """Writes another row's answer into a completion, in the place of its own; None where that does not stand there once."""
     answer = _answer(one.data, column)
     parts = re.split(rf"(?<![\w.+-]){re.escape(answer)}(?![\w.])", text_of(one.completion)) if answer else []
@@ -58,7 +60,8 @@ def _form_around(one: Graded, column: str) -> Callable[[dict], Graded] | None:
         return None
 
     def put(row: dict) -> Graded:
-        text = _answer(row, column).join(parts)
+        # As rewards get it: from ids, without special tokens.
+        text = tokenizer.decode(tokenizer(_answer(row, column).join(parts))["input_ids"], skip_special_tokens=True)
         completion = text if isinstance(one.completion, str) else [{"role": "assistant", "content": text}]
         return Graded(row, completion, one.ids)
 

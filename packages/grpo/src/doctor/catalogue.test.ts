@@ -72,6 +72,7 @@ const WITHOUT_SOURCE = [
   'B56.grown',
   'B56.held-out',
   'B56.repeated',
+  'B56.roles',
   'B58.apart',
   'B58.counted',
   'B58.golds',

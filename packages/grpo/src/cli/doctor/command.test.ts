@@ -188,7 +188,7 @@ it('tells of a log with many metrics what stands out, before how they moved', as
     'completions/clipped_ratio': 0,
     frac_reward_zero_std: [0.1, 0.2, 0.1, 0.2][i],
     entropy: [0.956, 0.9, 0.8, 0.065][i],
-    grad_norm: [47, 400, 20, 0][i],
+    grad_norm: [47, 400, 20, 10][i],
     ...Object.fromEntries(
       ['rewards/a/mean', 'rewards/b/mean', 'rewards/c/mean', 'x', 'y', 'z'].map((name, k) => [
         name,

@@ -38,6 +38,11 @@ const asked =
 
 testStepCheck('B01.plain', [
   { name: 'texts without any mark', plant: asked('3+4='), verdict: 'inform' },
+  {
+    name: 'lists of messages that were turned into text',
+    plant: asked("[{'role': 'user', 'content': '3+4='}]"),
+    verdict: 'warn',
+  },
   { name: 'texts that were rendered before', plant: asked('<|user|>3+4='), verdict: 'pass' },
   { name: 'no template', plant: asked('3+4=', false), verdict: 'pass' },
   { name: 'conversations', plant: () => {}, verdict: 'pass' },

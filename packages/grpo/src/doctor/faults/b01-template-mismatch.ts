@@ -20,6 +20,9 @@ const MARKED = 0.25;
 const ALWAYS_ONE =
   /<\|im_(?:start|end)\|>|<\|(?:start|end)_header_id\|>|<\|eot_id\|>|<(?:start|end)_of_turn>/g;
 
+/** Matches a list of messages that was turned into text, by Python or as JSON. */
+const SERIALIZED = /^\s*\[\s*\{\s*['"](?:role|content|from)['"]\s*:/;
+
 export const b01: Fault = {
   code: 'B01',
   name: 'template mismatch',
@@ -71,7 +74,7 @@ export const b01: Fault = {
       level: 1,
       rank: 3,
       threshold:
-        'no tokenizer with a chat template gets prompts that are texts without any of its special tokens; it only informs, since a base model may have a template and do without it',
+        'no tokenizer with a chat template gets prompts that are texts without any of its special tokens; it warns where they are lists of messages as text, and else only informs, since a base model may have a template and do without it',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'Trainers apply the template to lists of messages only: a text goes to the model as it is, and a model that knows conversations may answer nothing, or go on with the question.',
       remedy:
@@ -87,10 +90,17 @@ export const b01: Fault = {
           hasChatTemplate &&
           messages.every((message) => typeof message === 'string') &&
           promptTexts.every((text) => !marks.some(([, token]) => text?.includes(token)));
-        return (isPlain ? inform : pass)({ prompts: messages.length });
+        const serialized = messages.filter(
+          (message) => typeof message === 'string' && SERIALIZED.test(message),
+        );
+        const measured = { prompts: messages.length, serialized: serialized.length };
+        if (isPlain && serialized.length > 0) return warn(measured);
+        return (isPlain ? inform : pass)(measured);
       },
       says: (m) =>
-        say`The ${m.prompts} prompts are plain texts, though the tokenizer has a chat template: nothing tells the model where the question ends and the answer begins.`,
+        m.serialized > 0
+          ? say`${m.serialized} of ${m.prompts} prompts are a list of messages that was turned into text, brackets and quotes included: no template is applied to it.`
+          : say`The ${m.prompts} prompts are plain texts, though the tokenizer has a chat template: nothing tells the model where the question ends and the answer begins.`,
     }),
     stepCheck({
       code: 'B01.split',

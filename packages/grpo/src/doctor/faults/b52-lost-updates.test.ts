@@ -53,6 +53,14 @@ testStepCheck('B52.weights', [
     measured: { left: 2, name: 'a.lora_A' },
   },
   {
+    name: 'one whose gradients were gone when it came',
+    plant: all(facts({ changedShare: 0, zeroGradients: undefined }), (record) => {
+      record.producer = { name: 'trl' };
+    }),
+    verdict: 'fail',
+    measured: { isCleared: true },
+  },
+  {
     name: 'the end of a schedule',
     plant: facts({ changedShare: 0, learningRate: 1e-12 }),
     verdict: 'not applicable',

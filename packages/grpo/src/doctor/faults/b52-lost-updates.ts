@@ -32,15 +32,24 @@ export const b52: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       proofs: ['native'],
       needs: ['firstUpdate'],
-      test({ firstUpdate: { changedShare, gradNorm, learningRate } }, { probes }) {
+      test({ firstUpdate: { changedShare, gradNorm, learningRate, zeroGradients } }, { probes, producer }) {
         if (changedShare === undefined || !isUpdate(gradNorm, learningRate)) return notApplicable(AN_UPDATE);
         const [name = '', ...others] = probes?.leftOut ?? [];
         const left = name === '' ? 0 : 1 + others.length;
-        const measured = { changedShare, gradNorm: gradNorm!, learningRate: learningRate!, left, name };
+        // The recorder for TRL looks at the gradients after those of a clipping, and found none.
+        const isCleared = producer?.name === 'trl' && zeroGradients === undefined;
+        const measured = {
+          changedShare,
+          gradNorm: gradNorm!,
+          learningRate: learningRate!,
+          left,
+          name,
+          isCleared,
+        };
         return changedShare === 0 ? fail(measured) : pass(measured);
       },
       says: (m) =>
-        say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}${m.left > 0 ? say`: the optimizer holds none of ${m.left} tensors that are to be trained, such as ${m.name}` : ''}.`,
+        say`No weight changed in an update with gradient norm ${m.gradNorm} and learning rate ${m.learningRate}${m.left > 0 ? say`: the optimizer holds none of ${m.left} tensors that are to be trained, such as ${m.name}` : m.isCleared ? ': its gradients were there when their norm was taken, and gone when the optimizer stepped. A callback (on_pre_optimizer_step) may clear them' : ''}.`,
     }),
     stepCheck({
       code: 'B52.half',

@@ -186,6 +186,26 @@ testStepCheck('B56.blank', [
   { name: 'a short question', plant: asked('?'), verdict: 'pass' },
 ]);
 
+const roleOf =
+  (role: string, isOf: (prompt: number) => boolean) =>
+  ({ prompts }: StepRecord) => {
+    prompts!.messages = prompts!.messages!.map((_, p) => [
+      { role: isOf(p) ? role : 'user', content: '1+1?' },
+    ]);
+  };
+
+testStepCheck('B56.roles', [
+  {
+    name: 'one of another data set',
+    plant: roleOf('human', (p) => p === 1),
+    verdict: 'warn',
+    measured: { other: 1, role: 'human' },
+    evidence: { prompt: 1 },
+  },
+  { name: 'that of all', plant: roleOf('human', () => true), verdict: 'inform' },
+  { name: 'one that is known', plant: roleOf('tool', (p) => p === 1), verdict: 'pass' },
+]);
+
 testStepCheck('B56.skipped', [
   {
     name: 'a batch that was fetched and dropped',

@@ -2,9 +2,10 @@ import { isObject } from '../../formats/json.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
+import { isMessage } from '../measures/conversation.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { percent, say } from '../sentence.js';
+import { percent, quote, say } from '../sentence.js';
 
 /** Steps that one batch may serve on purpose, as the updates from one rollout do. */
 const FEW = 3;
@@ -20,6 +21,18 @@ const FEW_PROMPTS = 8;
 
 /** Letters and digits of a text, counted. */
 const lettersOf = (text: string): number => text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+
+/** Roles of messages that chat templates know. */
+const ROLES: readonly string[] = [
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'tool',
+  'function',
+  'ipython',
+  'model',
+];
 
 export const b56: Fault = {
   code: 'B56',
@@ -128,6 +141,36 @@ export const b56: Fault = {
       },
       says: (m) =>
         say`${m.blank} of ${m.prompts} prompts ${m.blank === 1 ? 'has' : 'have'} a message of the user without a text: nobody can answer what is not asked.`,
+    }),
+    stepCheck({
+      code: 'B56.roles',
+      title: 'Messages have roles that templates know',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 2,
+      threshold: `every role is one of ${ROLES.join(', ')}; it only informs where all prompts have the other one`,
+      sources: [],
+      why: 'Seen in rows of another data set that called the user “human”: the template wrote it as it stood, and the model had never seen such a turn.',
+      remedy: 'Rename the roles of these rows to those of the template: human is user, and gpt is assistant.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B01', 'B30'],
+      settles: 'The rendered prompt of such a row, beside that of another.',
+      proofs: ['TRL run'],
+      needs: ['messages'],
+      test({ messages }) {
+        const rolesOf = (all: unknown) =>
+          (Array.isArray(all) ? all.filter(isMessage) : []).map(({ role }) => role);
+        const other = messages.flatMap((all, prompt) => {
+          const role = rolesOf(all).find((one) => !ROLES.includes(one));
+          return role === undefined ? [] : [{ prompt, text: role }];
+        });
+        const measured = { prompts: messages.length, other: other.length, role: other[0]?.text ?? '' };
+        if (other.length === 0) return pass(measured);
+        return (other.length < messages.length ? warn : inform)(measured, other);
+      },
+      says: (m) =>
+        say`${m.other} of ${m.prompts} prompts have a message of the role ${quote(m.role)}, which few templates know: the model is asked in a turn that it may never have seen.`,
     }),
     stepCheck({
       code: 'B56.grown',

@@ -324,7 +324,7 @@ export const b59: Fault = {
         return first ? warn(measured) : pass(measured);
       },
       says: ({ count, name, from, to }) =>
-        say`The setting ${name} was ${from} when training began and is ${to} now${count > 1 ? say`, and ${count - 1} more have changed` : ''}: ${name.startsWith('trainer.') ? 'what reads it anew follows, and what has read it before, such as the sampler, does not' : 'the trainer has read most settings by then, so that the change may do nothing'}.`,
+        say`The setting ${name} was ${from} when training began and is ${to} now${count > 1 ? say`, and ${count - 1} more have changed` : ''}: ${/^(trainer|generation)\./.test(name) ? 'what reads it anew follows, and what has read it before, such as the sampler, does not' : 'the trainer has read most settings by then, so that the change may do nothing'}.`,
     }),
   ],
 };
