@@ -173,9 +173,9 @@ COPIED = (
 
 # A template may be long.
 LONGEST_SETTING = 80
-# What the sampler is told.
+# Settings of the sampler that a callback may change.
 OF_SAMPLES = ("do_sample", "num_beams", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "max_new_tokens")
-# What makes ids of texts.
+# Parts of the tokenizer that make ids of texts.
 OF_TEXTS = ("chat_template", "eos_token_id", "pad_token_id", "bos_token_id", "vocab_size")
 
 
@@ -226,7 +226,7 @@ def lora(trainer) -> dict:
 def search(trainer) -> dict:
     """Whether generation is told to take the likeliest token, and the beams that it is told to follow."""
     told = {"do_sample": True, "num_beams": 1, **(getattr(trainer.args, "generation_kwargs", None) or {})}
-    # What generates reads this one, which a callback may have changed.
+    # Generation reads this one, which a callback may have changed.
     own = getattr(trainer, "generation_config", None)
     is_greedy = told["do_sample"] is False or getattr(own, "do_sample", True) is False
     return {"greedy": is_greedy, "beams": told["num_beams"] or 1}

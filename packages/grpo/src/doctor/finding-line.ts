@@ -2,7 +2,7 @@ import type { Finding } from './finding.js';
 import type { Evidence } from './outcome.js';
 import { checkOf } from './registry.js';
 
-/** Where evidence points within its step, down to the token: `prompt 1`, `completion 3`, `token 21`. */
+/** Names the place of evidence within its step, down to the token: `prompt 1`, `completion 3`, `token 21`. */
 export const placeInStep = ({ prompt, completion, token }: Evidence, name?: string): string[] => [
   ...(prompt === undefined ? [] : [`prompt ${prompt}`]),
   ...(completion === undefined ? [] : [`completion ${name ?? completion}`]),

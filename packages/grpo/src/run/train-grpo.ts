@@ -132,7 +132,7 @@ async function trainWith(run: Run, trainer: GrpoTrainer): Promise<RunEnd> {
   return await runSteps(run, config.train.steps, takeStep, audit);
 }
 
-/** What the rewards give completions of the first step now; nothing where its record is gone. */
+/** Grades completions of the first step again; nothing where its record is gone. */
 async function driftSinceFirst({ folder, config, task }: Run, trainer: GrpoTrainer) {
   const first = folder.stepFolder(1);
   if (!existsSync(first)) return undefined;

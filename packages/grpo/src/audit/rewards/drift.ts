@@ -11,8 +11,8 @@ import { boundOf } from './second-grading.js';
 type Drift = NonNullable<Probes['drift']>[number];
 
 /**
- * A group of an earlier step, graded once more by each reward that asks no server: what a reward gives must not depend on
- * the step, or on what the function has seen.
+ * Grades a group of an earlier step once more by each reward that asks no server: its values must not depend on the step, or
+ * on what the function has seen.
  *
  * @param first - the record of that step
  * @param problems - those that it began with

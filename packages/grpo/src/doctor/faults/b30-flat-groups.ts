@@ -311,7 +311,7 @@ const COMPARED = 'advantages that are relative to the group, with a weight';
 const isCompared = ({ advantage }: Declared) =>
   advantage?.baseline !== 'none' && advantage?.flat !== 'raw' && advantage?.weight !== 0;
 
-/** Share of groups in which all completions are right or all wrong by chance, at a reward that leaves something to learn. */
+/** Returns the share of groups in which all completions are right or all wrong by chance, at a reward that leaves something to learn. */
 function flatByChance(group: number | undefined, reward: number): number {
   if (group === undefined) return 0;
   const right = Math.min(Math.max(reward, QUARTER), 1 - QUARTER);

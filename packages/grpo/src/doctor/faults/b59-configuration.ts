@@ -317,7 +317,7 @@ export const b59: Fault = {
       needs: ['probes'],
       test({ probes: { changedSettings } }) {
         if (!changedSettings) return notApplicable('probes.changedSettings');
-        // Of the tokenizer another check tells.
+        // Another check tells of the tokenizer.
         const others = changedSettings.filter((one) => !isOfTokenizer(one));
         const [first] = others;
         const measured = { count: others.length, name: '', from: '', to: '', ...first };

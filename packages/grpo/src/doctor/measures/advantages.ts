@@ -22,7 +22,7 @@ export type Explanation =
   | { kind: 'other grouping' }
   | { kind: 'batch whitening' }
   | { kind: 'raw rewards'; completions: number[] }
-  /** What was declared explains those of some groups and not of others. */
+  /** The declaration explains those of some groups and not of others. */
   | { kind: 'some groups'; groups: number; off: OffGroup[] }
   | { kind: 'nothing' };
 
@@ -115,7 +115,7 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
   // Small ε differ by less than the tolerance would tell apart.
   const recipe = recipes().find((way) => fits(made(way), 1e-6));
   if (recipe) return { kind: 'recipe', recipe };
-  // Of several ways that are open the one that explains most.
+  // The way that explains most counts, where several are open.
   const [best] = ways
     .map((way) => {
       const expected = made(way);

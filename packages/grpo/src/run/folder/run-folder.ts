@@ -35,7 +35,7 @@ const ROWS = [
 /** Whether a run is in a folder. */
 export const holdsRun = (path: string): boolean => existsSync(join(path, CONFIG));
 
-/** Where a run that its preflight stopped leaves the record of it; the next run in the folder removes it. */
+/** The folder for the record of a run that its preflight stopped; the next run there removes it. */
 export const preflightIn = (path: string): string => join(path, PREFLIGHT);
 
 /** A run's folder, open for writing. One at a time has it. */

@@ -55,7 +55,7 @@ export const trlPpo: Producer = {
     'policy/entropy_avg': 'entropy',
     'loss/policy_avg': 'policy_loss',
     lr: 'learning_rate',
-    // Of the value function, and no evaluation.
+    // These are of the value function, and no evaluation.
     'val/ratio': 'val/ratio',
     'val/ratio_var': 'val/ratio_var',
     'val/clipfrac_avg': 'val/clipfrac_avg',
