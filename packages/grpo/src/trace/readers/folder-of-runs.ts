@@ -1,4 +1,4 @@
-import { dirname, extname, relative } from 'node:path';
+import { dirname, extname, join, relative } from 'node:path';
 import { counted } from '../../errors/counted.js';
 import { FormatError } from '../../errors/format-error.js';
 import { printable } from '../../errors/printable.js';
@@ -6,6 +6,7 @@ import { UserError } from '../../errors/user-error.js';
 import { candidatesIn } from './candidates.js';
 import { type Place, placeOf } from './place.js';
 import { BrokenParts, type Reading } from './reading.js';
+import { crashIn } from './step-folders.js';
 
 /** How places are recognised and read. */
 export interface PlaceReaders {
@@ -107,6 +108,9 @@ function nothingIn({ path, names }: Place, problems: readonly string[]): FormatE
   const found =
     names.length === 0 ? 'the folder is empty' : `found ${listed.join(', ')}${names.length > 8 ? ', …' : ''}`;
   const why = problems.length === 0 ? '' : `; ${printable(problems[0]!, 300)}`;
+  const crash = crashIn(path) ?? crashIn(join(path, 'steps'));
+  if (crash !== undefined)
+    return new FormatError(path, `${crash} It left nothing else that the doctor reads: ${found}`);
   return new FormatError(path, `nothing here that the doctor reads: ${found}${why}`, {
     hint: 'It reads a run folder of grpo, step records (step.json), an output folder of TRL (checkpoint-*/trainer_state.json, completions/*.parquet), folders of TensorBoard and W&B, notebooks, and logs.',
   });

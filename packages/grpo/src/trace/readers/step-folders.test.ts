@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { tempFolder } from '../../formats/temp-folder.test.helper.js';
@@ -63,4 +63,13 @@ it('begins with the error that the recorder wrote down beside them', async () =>
   const { kind, crash } = await readRun(dir);
   expect(crash).toBe('An error ended the run after step 14: RuntimeError: no grad_fn.');
   expect(kind).toMatch(/^2 step records of a run that an error ended and /);
+});
+
+it('tells the error where the run left nothing else', async () => {
+  const dir = tempFolder();
+  mkdirSync(join(dir, 'steps'));
+  writeFileSync(join(dir, 'steps', 'error.json'), JSON.stringify({ step: 0, error: 'KeyError: answer' }));
+  await expect(readRun(dir)).rejects.toThrow(
+    /An error ended the run after step 0: KeyError: answer\. It left nothing/,
+  );
 });
