@@ -4,6 +4,7 @@ import type { AuditContext, Measured } from '../context.js';
 import { compareCompletions } from './compare-completions.js';
 import { compareGradients } from './compare-gradients.js';
 import { compareLogProbs } from './compare-log-probs.js';
+import { compareRotations } from './compare-rotations.js';
 import { plainStep } from './plain-step.js';
 import { runTrainer } from './trainer-pass.js';
 
@@ -18,6 +19,7 @@ export function auditModel(context: AuditContext): Measured[] {
     const plain = plainStep(context);
     const completions = compareCompletions(context, plain);
     return runTrainer(context, (pass, gradients) => [
+      { comparisons: compareRotations(context.trainer.model.decoder, plain) },
       completions,
       compareLogProbs(context, plain, pass),
       compareGradients(context, plain, pass, gradients),

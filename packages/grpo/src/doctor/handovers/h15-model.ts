@@ -20,7 +20,7 @@ const audited = handOverCheck({
   wrong: 'The model in memory is not that of its folder',
   why: 'It follows from the files of the folder alone, read by code that shares nothing with what loads them.',
   remedy:
-    'Look at what reads the folder: names and number type of the tensors, the ids that end a completion, the template, the tokens, the factor and the layers of the adapters.',
+    'Look at what reads the folder: names and number type of the tensors, the ids that end a completion, the template, the tokens, the factor and the layers of the adapters, the base of the rotary embedding and the type of its positions.',
 });
 
 /** Whether two comparisons are of one token, and found the same number. */
