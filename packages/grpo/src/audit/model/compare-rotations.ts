@@ -27,21 +27,24 @@ export function compareRotations(
   const places = largest(completions.map(({ prompt, completion }) => prompt.length + completion.length));
   const { layers } = plainShape(model.config);
   const rounding = decoder.dtype === 'float32' ? FLOAT32 : HALF;
-  const pairs = noGrad(() =>
+  const turned = noGrad(() =>
     tidy(() => {
       const positions = Array.from({ length: places }, (_, place) => place);
       const positions_N = tensor(positions, undefined, { dtype: 'int64', device: decoder.device });
       const rotations = decoder.rotationsAt({ positions_N } as PackedTokens);
-      return rotations.flatMap((rotation, rope) => {
-        const plain = layers[attention.findIndex((layer) => layer.rope === rope)]?.rope;
-        const [cos, sin] = [rotation.cos, rotation.sin].map((part) => part.toNumbers());
-        return plain
-          ? [...pairsOf(plain, Math.cos, cos!, rounding), ...pairsOf(plain, Math.sin, sin!, rounding)]
-          : [];
-      });
+      return rotations.map(({ cos, sin }) => ({ cos: cos.toNumbers(), sin: sin.toNumbers() }));
     }),
   );
-  return worstOf('model', 'rotation of queries and keys at a place', pairs);
+  // One by one: of a long completion there are a million.
+  function* pairs(): Generator<Pair> {
+    for (const [rope, { cos, sin }] of turned.entries()) {
+      const plain = layers[attention.findIndex((layer) => layer.rope === rope)]?.rope;
+      if (!plain) continue;
+      yield* pairsOf(plain, Math.cos, cos, rounding);
+      yield* pairsOf(plain, Math.sin, sin, rounding);
+    }
+  }
+  return worstOf('model', 'rotation of queries and keys at a place', pairs());
 }
 
 function* pairsOf(

@@ -117,9 +117,8 @@ export const b25: Fault = {
               const value = (b: number) => rewardWeights[k]! * rewardValues[k * texts.length + b]! || 0;
               return { reward, gain: value(best) - value(right) };
             });
-            const [most, least] = gains
-              .sort((a, b) => b.gain - a.gain)
-              .filter((_, i) => i === 0 || i === gains.length - 1);
+            const sorted = gains.sort((a, b) => b.gain - a.gain);
+            const [most, least] = [sorted[0], sorted.at(-1)];
             if (!most || !least || least.gain >= 0) return undefined;
             return {
               by: most.reward,
