@@ -6,6 +6,7 @@ import inspect
 import math
 import os
 
+import jinja2
 import torch
 import transformers
 
@@ -289,24 +290,40 @@ def tokenizer_facts(trainer) -> dict:
     }
 
 
+# Words that no template has.
+QUESTION, ANSWER, AGAIN = "grpo-trace-question", "grpo-trace-answer", "grpo-trace-again"
+
+
+def _render(trainer, messages, prompted) -> str:
+    return trainer.processing_class.apply_chat_template(
+        messages,
+        tools=getattr(trainer, "tools", None) or None,
+        chat_template=getattr(trainer, "chat_template", None),
+        add_generation_prompt=prompted,
+        tokenize=False,
+        **(getattr(trainer, "chat_template_kwargs", None) or {}),
+    )
+
+
+def around_answer(trainer) -> dict:
+    """What the template puts before an answer, and between it and another question."""
+    _, header, after = template_parts(trainer)
+    turns = [("user", QUESTION), ("assistant", ANSWER), ("user", AGAIN)]
+    try:
+        more = _render(trainer, [{"role": role, "content": text} for role, text in turns], False)
+        between = more.partition(ANSWER)[2].partition(AGAIN)[0]
+    except jinja2.TemplateError:
+        # A template for one question refuses a second.
+        between = after
+    return {"assistantHeader": header, "afterAnswer": between}
+
+
 def template_parts(trainer) -> tuple[str, str, str]:
     """A rendered question, what stands between it and an answer, and what follows the answer."""
 
-    def render(messages, prompted):
-        return trainer.processing_class.apply_chat_template(
-            messages,
-            tools=getattr(trainer, "tools", None) or None,
-            chat_template=getattr(trainer, "chat_template", None),
-            add_generation_prompt=prompted,
-            tokenize=False,
-            **(getattr(trainer, "chat_template_kwargs", None) or {}),
-        )
-
-    text = "grpo-trace-answer"
-    question = [{"role": "user", "content": "question"}]
-    closed, opened = render(question, False), render(question, True)
-    answered = render([*question, {"role": "assistant", "content": text}], False)
-    before, found, after = answered.partition(text)
+    question, answer = ({"role": role, "content": text} for role, text in (("user", QUESTION), ("assistant", ANSWER)))
+    closed, opened = _render(trainer, [question], False), _render(trainer, [question], True)
+    before, found, after = _render(trainer, [question, answer], False).partition(ANSWER)
     prompt = opened[len(closed) :] if opened.startswith(closed) else ""
     # A template for single turns may drop answers.
     if not found:

@@ -41,7 +41,7 @@ class GenerationListener:
                 plain, drawn = spy.rows(ids)
                 rollout.plain += plain
                 rollout.drawn += drawn
-                rollout.processors = spy.processors
+                rollout.processors, rollout.stops = spy.processors, spy.stops
             elif logprobs is not None:
                 drawn = [[math.nan if value is None else value for value in row] for row in logprobs]
                 rollout.drawn += drawn

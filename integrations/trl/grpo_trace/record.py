@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save
 
-from .declared import declared, most_tokens, template_parts, tokenizer_of
+from .declared import around_answer, declared, most_tokens, tokenizer_of
 from .errors import RecorderError
 from .graded import answer_column
 from .pieces import pieces_of
@@ -42,11 +42,15 @@ def record_of(trainer, rollout: Rollout, facts: dict, text_changes: list | None)
         "version": RECORD_VERSION,
         "step": rollout.step,
         **facts,
-        "settings": {**facts["settings"], "logitsProcessors": rollout.processors},
+        "settings": {
+            **facts["settings"],
+            "logitsProcessors": rollout.processors,
+            "stoppingCriteria": rollout.stops,
+        },
         "declared": declared(trainer, rollout) | {"textChanges": _text_changes(text_changes, facts)},
         "prompts": {
             "messages": [row["prompt"] for row in data],
-            "assistantHeader": template_parts(trainer)[1] if conversational else "",
+            **(around_answer(trainer) if conversational else {"assistantHeader": ""}),
             "rows": [{key: value for key, value in row.items() if key != "prompt"} for row in data],
         },
         "completions": {

@@ -70,6 +70,7 @@ class Rollout:
     plain: list = empty_list()
     drawn: list = empty_list()
     processors: list = empty_list()
+    stops: list = empty_list()
     # Completions as sampled, and as text.
     sampled: list = empty_list()
     texts: list = empty_list()

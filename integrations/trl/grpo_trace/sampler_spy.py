@@ -19,7 +19,7 @@ class SamplerSpy:
 
     def __init__(self, temperature: float):
         self.temperature = temperature
-        self.processors = []
+        self.processors, self.stops = [], []
         self.scores = []
         self.tokens, self.plain, self.drawn = [], [], []
 
@@ -30,11 +30,17 @@ class SamplerSpy:
     @contextmanager
     def within(self, model):
         """Puts a listener before the first processor and one after the last while generate is called."""
-        build = getattr(model, "_get_logits_processor", None)
-        if build is None:
+        builders = {"_get_logits_processor": self._listening, "_get_stopping_criteria": self._naming}
+        wrapped = {name: wrap(getattr(model, name)) for name, wrap in builders.items() if hasattr(model, name)}
+        for name, builder in wrapped.items():
+            setattr(model, name, builder)
+        try:
             yield
-            return
+        finally:
+            for name in wrapped:
+                delattr(model, name)
 
+    def _listening(self, build):
         @functools.wraps(build)
         def with_listeners(*args, **kwargs):
             processors = build(*args, **kwargs)
@@ -47,11 +53,16 @@ class SamplerSpy:
             processors.append(_Listener(self.after))
             return processors
 
-        model._get_logits_processor = with_listeners
-        try:
-            yield
-        finally:
-            del model._get_logits_processor
+        return with_listeners
+
+    def _naming(self, build):
+        @functools.wraps(build)
+        def with_names(*args, **kwargs):
+            criteria = build(*args, **kwargs)
+            self.stops = [type(criterion).__name__ for criterion in criteria]
+            return criteria
+
+        return with_names
 
     def before(self, input_ids, scores) -> None:
         if self.scores:

@@ -11,6 +11,7 @@ const WITHOUT_SOURCE = [
   'B01.twice',
   'B03.closed',
   'B03.cut',
+  'B03.open',
   'B05.date',
   'B05.system',
   'B16.other',

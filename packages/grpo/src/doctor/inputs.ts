@@ -60,6 +60,7 @@ export const inputs = {
   messages: input('prompts.messages', (r) => r.prompts?.messages),
   promptTexts: input('prompts.texts', (r) => r.prompts?.texts),
   assistantHeader: input('prompts.assistantHeader', (r) => r.prompts?.assistantHeader),
+  afterAnswer: input('prompts.afterAnswer', (r) => r.prompts?.afterAnswer),
   answers: input('prompts.answers', (r) => r.prompts?.answers),
   /** Rows. */
   promptIds: input('prompts.ids', (r) => rows(r.prompts?.ids, r.prompts?.lengths)),

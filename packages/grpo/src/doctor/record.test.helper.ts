@@ -81,6 +81,7 @@ export function cleanRecord(seed = 1, step = 1): StepRecord {
     prompts: {
       texts: ['<user>a<assistant>', '<user>b<assistant>', '<user>c<assistant>'],
       assistantHeader: '<assistant>',
+      afterAnswer: '<end><user>',
       ids: promptIds,
       lengths: promptLengths,
       scoredIds: promptIds,

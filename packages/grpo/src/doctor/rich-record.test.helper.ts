@@ -201,6 +201,7 @@ export function richRecord({
       messages: prompts.map((content) => [{ role: 'user', content }]),
       texts: prompts.map((content) => `<s><|user|>${content}<|end|><|assistant|>`),
       assistantHeader: '<|assistant|>',
+      afterAnswer: '<|end|><|user|>',
       answers: prompts.map((_, p) => String(2 * p)),
       ids: promptIds,
       lengths: promptLengths,

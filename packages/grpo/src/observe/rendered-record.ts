@@ -1,9 +1,13 @@
+import { UserError } from '../errors/user-error.js';
 import { joinRows } from '../maths/lists.js';
 import type { Model } from '../models/model.js';
 import type { Problem } from '../tasks/task.js';
 import type { Message, Prompt } from '../text/message.js';
 import type { RenderedPrompt } from '../text/render.js';
 import type { StepRecord } from '../trace/index.js';
+
+/** Marks that no text has. */
+const [ANSWER, QUESTION] = ['\u{f0000}', '\u{f0001}'];
 
 type Renderer = Pick<Model, 'tokenizer' | 'template' | 'endIds'>;
 
@@ -18,7 +22,7 @@ export function renderedRecord(
     prompts: {
       messages: problems.map(({ prompt }) => prompt),
       texts: prompts.map(({ text }) => text),
-      ...assistantHeaderOf(model, problems[0]?.prompt),
+      ...aroundAnswer(model, problems[0]?.prompt),
       ids: joinRows(
         Int32Array,
         prompts.map(({ ids }) => ids),
@@ -43,18 +47,30 @@ function tokenizerOf({ tokenizer, endIds }: Renderer, text: string): NonNullable
   };
 }
 
-/** What the template puts between a conversation and an answer; nothing where it cannot be told, or for plain text. */
-function assistantHeaderOf(
+/** What the template puts before an answer and after it; nothing where it cannot be told, or for plain text. */
+function aroundAnswer(
   { template, tokenizer }: Renderer,
   prompt: Prompt | undefined,
-): { assistantHeader?: string } {
+): Pick<NonNullable<StepRecord['prompts']>, 'assistantHeader' | 'afterAnswer'> {
   if (!template || typeof prompt !== 'object') return {};
   const render = (messages: readonly Message[]) =>
     template.render(messages, { addGenerationPrompt: false, namedTokens: tokenizer.namedTokens });
   const closed = render(prompt);
-  const mark = '\u{f0000}';
-  const [before, after] = render([...prompt, { role: 'assistant', content: mark }]).split(mark);
-  return after !== undefined && before!.startsWith(closed)
-    ? { assistantHeader: before!.slice(closed.length) }
-    : {};
+  const answered = [...prompt, { role: 'assistant', content: ANSWER }] as const;
+  const [before, end] = render(answered).split(ANSWER);
+  if (end === undefined || !before!.startsWith(closed)) return {};
+  return {
+    assistantHeader: before!.slice(closed.length),
+    afterAnswer: afterAnswer(() => render([...answered, { role: 'user', content: QUESTION }])) ?? end,
+  };
+}
+
+/** What stands between an answer and the next question; nothing where the template takes no second one. */
+function afterAnswer(render: () => string): string | undefined {
+  try {
+    return render().split(ANSWER)[1]?.split(QUESTION)[0];
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }

@@ -42,6 +42,32 @@ testStepCheck('B03.closed', [
   },
 ]);
 
+testStepCheck('B03.open', [
+  {
+    name: 'a line break alone behind an answer',
+    plant: ({ prompts }) => {
+      Object.assign(prompts!, { assistantHeader: '<|user|>assistant', afterAnswer: '\n<|user|>' });
+    },
+    verdict: 'warn',
+    measured: { after: '\n<|user|>' },
+  },
+  {
+    name: 'a next turn that ends a completion',
+    plant: ({ prompts, tokenizer }) => {
+      Object.assign(prompts!, { assistantHeader: '<|user|>assistant', afterAnswer: '<|user|>' });
+      tokenizer!.endIds = [47];
+    },
+    verdict: 'pass',
+  },
+  {
+    name: 'words alone',
+    plant: ({ prompts }) => {
+      Object.assign(prompts!, { assistantHeader: 'Answer:', afterAnswer: '\n' });
+    },
+    verdict: 'not applicable',
+  },
+]);
+
 testStepCheck('B03.header', [
   { name: 'no header', plant: tails('<|assistant|>', ''), verdict: 'fail', evidence: { prompt: 0 } },
   {

@@ -120,6 +120,38 @@ export const b03: Fault = {
         say`${m.closed} of ${m.prompts} prompts end in ${m.token}, which ends a completion: the model goes on behind an end, and may end at once.`,
     }),
     stepCheck({
+      code: 'B03.open',
+      title: 'The template closes an answer with a special token where it opens one with such',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 2,
+      rank: 2,
+      threshold:
+        'where special tokens stand around an answer, one follows it that ends a completion, or that does not also open the answer',
+      sources: [],
+      why: 'Seen in a template of one’s own that opened turns and closed none: the model had learnt the end of a turn, and its prompts had turns without it.',
+      remedy:
+        'Close every message in the template with the end of turn that the model knows, or use the model’s own template.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B08', 'B16', 'B26', 'B28', 'B30'],
+      settles: 'A conversation of three messages, rendered, beside one of the model’s own template.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'assistantHeader', 'afterAnswer'],
+      test({ tokenizer: { endIds = [], specialTokens = {} }, assistantHeader, afterAnswer }) {
+        const specials = Object.values(specialTokens);
+        const within = (text: string) => specials.filter((token) => token !== '' && text.includes(token));
+        if (within(assistantHeader).length + within(afterAnswer).length === 0)
+          return notApplicable('a template with special tokens around an answer');
+        const closes = (token: string) =>
+          !assistantHeader.includes(token) || endIds.some((id) => specialTokens[id] === token);
+        const ends = endIds.flatMap((id) => specialTokens[id] ?? []);
+        const measured = { after: afterAnswer, ends: ends.join(', ') };
+        return within(afterAnswer).some(closes) ? pass(measured) : warn(measured);
+      },
+      says: (m) =>
+        say`The template puts ${quote(m.after)} between an answer and the next question, and no token that closes the answer, such as ${m.ends}: messages stay open, which a model that learnt from closed ones has never seen.`,
+    }),
+    stepCheck({
       code: 'B03.blank',
       title: 'Completions are not blank',
       stage: 'generation',

@@ -51,6 +51,15 @@ testStepCheck('B16.other', [
     measured: { other: 2 },
     evidence: { completion: 3, values: { id: 3 } },
   },
+  {
+    name: 'two that the clock ends',
+    plant: (record) => {
+      endingIn(3)(record);
+      record.settings = { stoppingCriteria: ['MaxLengthCriteria', 'MaxTimeCriteria', 'EosTokenCriteria'] };
+    },
+    verdict: 'warn',
+    measured: { other: 2, by: 'MaxTimeCriteria' },
+  },
   { name: 'all that end in an end token', plant: endingIn(49), verdict: 'pass' },
   { name: 'stop strings', plant: () => {}, verdict: 'not applicable' },
 ]);

@@ -1,3 +1,4 @@
+import { isObject } from '../../formats/json.js';
 import { largest } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
@@ -11,6 +12,8 @@ import { percent, say } from '../sentence.js';
 const FEW_CUT = 3;
 /** Source of the model's own tokens. */
 const MODEL = 0;
+/** Matches what ends completions by itself: the limit and the end tokens. */
+const USUAL_STOP = /^(MaxLength|EosToken)Criteria$/;
 
 export const b16: Fault = {
   code: 'B16',
@@ -106,7 +109,15 @@ export const b16: Fault = {
         const ended = ids.flatMap((row, b) => (finish[b] === 'stop' && row.length > 0 ? [b] : []));
         const pad = record.tokenizer?.padId;
         const other = ended.filter((b) => ![...endIds, pad].includes(ids[b]!.at(-1)!));
-        const measured = { ended: ended.length, other: other.length };
+        const { stoppingCriteria } = isObject(record.settings) ? record.settings : {};
+        const by = Array.isArray(stoppingCriteria)
+          ? stoppingCriteria.map(String).filter((name) => !USUAL_STOP.test(name))
+          : [];
+        const measured = {
+          ended: ended.length,
+          other: other.length,
+          ...(by.length > 0 && { by: by.join(' and ') }),
+        };
         const evidence = other.map((completion) => ({
           completion,
           token: ids[completion]!.length - 1,
@@ -117,7 +128,7 @@ export const b16: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`${m.other} of ${m.ended} completions that ended end in a token that is no end token of the tokenizer: the sampler stops at more than the trainer knows.`,
+        say`${m.other} of ${m.ended} completions that ended end in a token that is no end token of the tokenizer: the sampler stops ${m.by === undefined ? 'at more than the trainer knows' : say`by ${m.by} as well (generation_kwargs or generation_config.json), and the trainer takes such completions for cut off`}.`,
     }),
     stepCheck({
       code: 'B16.cut',

@@ -29,7 +29,7 @@ export const b31: Fault = {
       ],
       remedy: 'Keep one order, [p1, p1, p2, p2], from sampling to the advantages.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B33', 'B34', 'B32'],
+      induces: ['B33', 'B34', 'B32', 'H04'],
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {
@@ -56,7 +56,7 @@ export const b31: Fault = {
       remedy:
         'Look at what repeats the prompts: each must be there as often as a group has completions, one after another.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B21', 'B30', 'B33', 'B34'],
+      induces: ['B21', 'B30', 'B33', 'B34', 'H04'],
       settles: 'The prompts of one group of completions, printed where the advantages are computed.',
       proofs: ['TRL run'],
       needs: ['promptOf', 'promptIds', 'groupSize'],

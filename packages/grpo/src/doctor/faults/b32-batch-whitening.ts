@@ -23,7 +23,7 @@ export const b32: Fault = {
       sources: ['jingyaogong/minimind#563', 'yifan123/flow_grpo#46'],
       remedy: 'Scale the advantages once, as declared.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B33'],
+      induces: ['B33', 'H04'],
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {

@@ -116,11 +116,12 @@ export const b33: Fault = {
           const most = largest(group.map((b) => Math.abs(advantages[b]!)));
           return most > LEAK ? [{ prompt: promptOf[group[0]!]!, values: { advantage: most } }] : [];
         });
-        const measured = { flat: flat.length, leaking: leaking.length };
+        const most = largest(leaking.map(({ values }) => values!.advantage as number));
+        const measured = { flat: flat.length, leaking: leaking.length, ...(leaking.length > 0 && { most }) };
         return leaking.length > 0 ? warn(measured, leaking) : pass(measured);
       },
       says: (m) =>
-        say`In ${m.leaking} of ${m.flat} groups of equal rewards the advantages are not 0: a small ε amplifies rounding errors.`,
+        say`In ${m.leaking} of ${m.flat} groups of equal rewards the advantages are not 0, but up to ${m.most}: a small ε amplifies rounding errors, or they come from other rewards.`,
     }),
     logCheck({
       code: 'B33.extreme',

@@ -33,7 +33,7 @@ export const b34: Fault = {
       why: 'A baseline makes the advantages of a group sum to 0; raw rewards push all completions one way.',
       remedy: 'Give a group of equal rewards the advantage 0.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B33'],
+      induces: ['B33', 'H04'],
       proofs: ['native'],
       needs: ['totals', 'advantages', 'promptOf', 'declared'],
       test(given, record) {
@@ -67,7 +67,7 @@ export const b34: Fault = {
       why: 'Deviations from the group’s mean sum to 0.',
       remedy: 'Subtract the mean over the completions that have a reward, and over no others.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
-      induces: ['B33'],
+      induces: ['B33', 'H04'],
       proofs: ['native'],
       needs: ['advantages', 'promptOf', 'declared'],
       test(given, record) {

@@ -51,7 +51,8 @@ export const b56: Fault = {
         'reported when two prompts or more of a step have the same ids and different reference answers, and none that is there twice has one answer',
       sources: [],
       why: 'Seen in rows whose prompt was bound in a loop, so that all had that of the last one.',
-      remedy: 'Look at how rows are made: each needs the prompt of its own answer.',
+      remedy:
+        'Look at how rows are made: each needs the prompt of its own answer, and all that the answer depends on.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B56', 'B30'],
       settles: 'The prompts and the answers of ten rows of the data, printed.',
@@ -72,7 +73,7 @@ export const b56: Fault = {
           : pass(measured);
       },
       says: (m) =>
-        say`Of the ${m.prompts} prompts of a step ${m.different} ${m.different === 1 ? 'is' : 'are'} different, and one prompt has several reference answers: rows have the prompts of other rows.`,
+        say`Of the ${m.prompts} prompts of a step ${m.different} ${m.different === 1 ? 'is' : 'are'} different, and one prompt has several reference answers: rows have the prompts of other rows, or a prompt lacks something that its answer depends on.`,
     }),
     stepCheck({
       code: 'B56.gold',

@@ -177,7 +177,11 @@ describe('a run folder of ours', () => {
     expect(reading.declared).toBeUndefined();
     expect(reading.notes.join(' ')).toContain('No GRPO signals here');
     writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...JSON.parse(config), command: 'sft' }));
-    expect((await readRun(folder)).notes).toEqual([expect.stringContaining('learned from demonstrations')]);
+    const [none, ...more] = (await readRun(folder)).notes;
+    expect(more).toEqual([]);
+    expect(none).toMatch(/learned from demonstrations.* None of its steps was held/);
+    writeFileSync(join(folder, 'timings.jsonl'), lines([{ step: 1, 'seconds/audit': 0.2 }]));
+    expect((await readRun(folder)).notes[0]).toContain('1 of its 1 steps was held to a second computation');
   });
 
   it('is read without settings that cannot be', async () => {

@@ -29,8 +29,8 @@ const COMPLETIONS = 'completions.jsonl';
 const EVALUATED = 'eval-completions.jsonl';
 const STEPS = 'steps';
 
-const OF_SFT =
-  'This run learned from demonstrations (grpo sft), which the checks of GRPO do not judge. It holds some of its steps to a second computation while it trains, and keeps a record of each that is wrong: there is none here.';
+/** Stage of a step that was held to a second computation. */
+const AUDITED = 'seconds/audit';
 
 /** Whether a folder is that of a run of ours; its metrics may have been cleared away. */
 export const isRunFolder = ({ isFolder, names }: Place): boolean =>
@@ -58,7 +58,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     notes.push(
       `${METRICS} has no row yet: the run has not ended its first step. Where it has stopped, it printed why; started again, it does so again.`,
     );
-  notes.push(...(!isGrpo && record?.command === 'sft' ? [OF_SFT] : (log?.notes ?? [])));
+  notes.push(...(!isGrpo && record?.command === 'sft' ? [ofSft(log)] : (log?.notes ?? [])));
   return {
     kind: crash === undefined ? RUN_FOLDER : `${RUN_FOLDER} that an error ended`,
     files: filesOf(path),
@@ -70,6 +70,17 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
     notes,
     ...(crash !== undefined && { crash }),
   };
+}
+
+/** What became of the steps of a run that has no record of a wrong one. */
+function ofSft(log: SeriesReading | undefined): string {
+  const entries = log?.series.entries ?? [];
+  const audited = entries.filter(({ values }) => AUDITED in values).length;
+  const told =
+    audited === 0
+      ? 'None of its steps was held to a second computation.'
+      : `While it trained, ${audited} of its ${entries.length} steps ${audited === 1 ? 'was' : 'were'} held to a second computation, and none was wrong.`;
+  return `This run learned from demonstrations (grpo sft), which the checks of GRPO do not judge. ${told}`;
 }
 
 /** The run's configuration, or a note of why there is none. */
