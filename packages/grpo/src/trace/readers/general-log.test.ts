@@ -919,6 +919,22 @@ describe('the cells of a table that someone wrote', () => {
     expect(reading.series!.decimals).toMatchObject({ grad_norm: 3 });
   });
 
+  it('may be numbers and ranges among words, and thousands; the last phase goes on', async () => {
+    const text = [
+      '| 阶段 | step | reward | entropy | mean_len |',
+      '|---|---|---|---|---|',
+      '| 学习 | 1-100 | 0.06→0.25 | 降到0.4-0.5 | 1.2k |',
+      '| 爆炸 | 100-200 | fell to 0.15 | spike到1.5-2.5 | 3-5k |',
+      '| 崩溃 | 200+ | 0.09-0.14 | 1-3持续高位 | 5分 |',
+    ].join('\n');
+    const reading = await readText('phases.md', text);
+    expect(steps(reading)).toEqual([100, 200, 201]);
+    expect(column(reading, 'reward')).toEqual([0.25, 0.15, 0.115]);
+    expect(column(reading, 'entropy')).toEqual([0.45, 2, 2]);
+    expect(column(reading, 'completions/mean_length')).toEqual([1200, 4000, undefined]);
+    expect(reading.notes.join()).toContain('such as "5分" (line 5)');
+  });
+
   it('are no means where a remark says that they are extremes', async () => {
     const text =
       '| step | reward | completion length | length max |\n|---|---|---|---|\n| 1 | 0.5 | 812 | 9044 (max) |\n| 2 | 0.6 | 9044 (max) | 9050 |\n';
@@ -932,20 +948,20 @@ describe('the cells of a table that someone wrote', () => {
 
   it('may be ranges of per cent, and what is none is told', async () => {
     const text =
-      '| step | score | note |\n|---|---|---|\n| 1 | 65-69% | a 1 |\n| 2 | about 7 | - |\n| 3 | 50% | |\n';
+      '| step | score | note |\n|---|---|---|\n| 1 | 65-69% | a 1 |\n| 2 | 7 of 9 | - |\n| 3 | 50% | |\n';
     const reading = await readText('notes.md', text);
     expect(column(reading, 'reward')).toEqual([0.67, 0.5]);
-    expect(reading.notes.join()).toContain('1 cell of metrics could not be read, such as "about 7" (line 4)');
+    expect(reading.notes.join()).toContain('1 cell of metrics could not be read, such as "7 of 9" (line 4)');
   });
 
   it('may be shares, and a column of which none could be read is named', async () => {
     const text =
-      '| step | reward | truncated | mean_len | d8 | note |\n|---|---|---|---|---|---|\n| 1 | 3 / 4 | **70 / 140 (50%)** | 1.2k | 0.3 / 0.5 | a 1 |\n| 2 | 1 | 0/140 | 2k | 0.4 / 0.6 | b 2 |\n';
+      '| step | reward | truncated | mean_len | d8 | note |\n|---|---|---|---|---|---|\n| 1 | 3 / 4 | **70 / 140 (50%)** | 1.2M | 0.3 / 0.5 | a 1 |\n| 2 | 1 | 0/140 | 2M | 0.4 / 0.6 | b 2 |\n';
     const reading = await readText('notes.md', text);
     expect(column(reading, 'reward')).toEqual([0.75, 1]);
     expect(column(reading, 'completions/clipped_ratio')).toEqual([0.5, 0]);
     expect(reading.notes.join()).toContain(
-      '4 cells of metrics could not be read, such as "1.2k" (line 3); none could of "mean_len", "d8".',
+      '4 cells of metrics could not be read, such as "1.2M" (line 3); none could of "mean_len", "d8".',
     );
   });
 

@@ -7,9 +7,14 @@ const REMARK = /\s*\([^()]*\)$/;
 /** A remark that the number is no mean: `9044 (max)`. */
 const OF_EXTREME = /\((max|min)(?:imum)?\)$/i;
 /** From one number to another, or between two. */
-const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-|~)\s*([-+]?[\d.]+)\s?(%?)$/;
-/** From one step to a word for the last: `600–end`. */
-const OPEN = /^(\d+)\s*(?:→|->|–|-|~)\s*[^\d\s]+$/;
+const RANGE = /^([-+]?[\d.]+)(?:\s?%)?\s*(→|->|–|-|~)\s*([-+]?[\d.]+)\s?([%kK]?)$/;
+/** A share, or thousands: `12.5%`, `1.2k`. */
+const OF_UNIT = /^([-+]?[\d.]+)\s?([%kK])$/;
+/** From one step to a word for the last, or on: `600–end`, `600+`. */
+const OPEN = /^(\d+)\s*(?:\+|(?:→|->|–|-|~)\s*[^\d\s]+)$/;
+/** A number or a range among a few words: `spiked to 15-23`, `回升0.8-1.0`. Letters at a number are its unit: `3k`, `5分`. */
+const AMONG_WORDS =
+  /^(?:[\p{L}\s]*[^\p{ASCII}\d]|[\p{L}\s]*\s)?([-+]?[\d.]+(?:\s*(?:→|->|–|-|~)\s*[\d.]+)?\s?%?)(?:(?:\s|(?![万亿千百倍分秒时小天次个步年만천배초분])[^\p{ASCII}])[\p{L}\s]*)?$/u;
 /** Some of all: `70 / 128`. */
 const OF_ALL = /^(\d+)\s?\/\s?(\d+)$/;
 
@@ -47,9 +52,10 @@ export function plain(cell: string, name: string): string {
   const open = isPlace(name) ? OPEN.exec(bare)?.[1] : undefined;
   // The span before it ends there.
   if (open !== undefined) return String(Number(open) + 1);
-  for (const text of [bare, withoutRemark(bare), bare.replace(/\+$/, '')]) {
-    const share = /^([-+]?[\d.]+)\s?%$/.exec(text);
-    if (share) return String(numberOf(share[1])! / 100);
+  const worded = isPlace(name) ? undefined : AMONG_WORDS.exec(bare)?.[1];
+  for (const text of [bare, withoutRemark(bare), bare.replace(/\+$/, ''), ...(worded ? [worded] : [])]) {
+    const [, number, ofOne] = OF_UNIT.exec(text) ?? [];
+    if (numberOf(number) !== undefined) return inUnit(numberOf(number)!, ofOne);
     if (numberOf(text) !== undefined) return text;
     const [, some, all] = (!isPlace(name) && OF_ALL.exec(text)) || [];
     if (Number(some) <= Number(all) && Number(all) > 0) return String(Number(some) / Number(all));
@@ -57,10 +63,13 @@ export function plain(cell: string, name: string): string {
     const [first, last] = [numberOf(from), numberOf(to)];
     if (first === undefined || last === undefined) continue;
     const value = isPlace(name) || way === '→' || way === '->' ? last : (first + last) / 2;
-    return String(unit === '%' ? value / 100 : value);
+    return inUnit(value, unit);
   }
   return bare;
 }
+
+const inUnit = (value: number, unit: string | undefined) =>
+  String(unit === '%' ? value / 100 : unit ? value * 1000 : value);
 
 const BETWEEN = ' / ';
 
