@@ -12,7 +12,7 @@ const MOST_PACKED_BYTES = 2 ** 27;
 const MAX_LINE_CHARACTERS = 2 ** 25;
 
 /** The end of a progress bar that another one follows. */
-const NEXT_BAR = /(?<=\])\s+(?=(?:[^\s%|]{1,20}:\s+)?\d+%\|)/;
+const NEXT_BAR = /(?<=\])\s*(?=(?:[^\s%|]{1,20}(?: \d+)?:\s+)?\d+%\|)/;
 
 /** A line, or a part of one between carriage returns: progress bars write over themselves. */
 export interface Line {
