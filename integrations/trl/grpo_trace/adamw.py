@@ -49,15 +49,19 @@ class Update:
         if self.lack:
             return
         state = self.trainer.optimizer.state
-        self.before_step = {
-            name: {
+        # The state may have been cleared or replaced since the last update.
+        left = self.audit.recorder.counted
+        self.before_step = {}
+        for name, p in self.parameters.items():
+            own = state.get(p, {})
+            step = float(own.get("step", 0.0))
+            self.before_step[name] = {
                 "weight": sample_of(p),
                 "gradient": clipped.get(name),
-                "step": float(state[p]["step"]) if "step" in state.get(p, {}) else 0.0,
-                **{key: sample_of(state[p][key]) for key in ("exp_avg", "exp_avg_sq") if key in state.get(p, {})},
+                "step": step,
+                "counted": left.get(name, step),
+                **{key: sample_of(own[key]) for key in ("exp_avg", "exp_avg_sq") if key in own},
             }
-            for name, p in self.parameters.items()
-        }
         self.settings = self._settings()
 
     def _lack(self) -> str | None:
@@ -124,11 +128,11 @@ class Update:
                 # Numbers below 1e-37 lose digits, or are 0.
                 bound = ROUNDINGS * _eps(state[p][key]) * plain[size] + 1e-37
                 pairs.append(_worst(sample_of(state[p][key]), plain[key], bound, name))
-            steps.append({"found": float(state[p]["step"]), "plain": old["step"] + 1, "bound": 0.0, "tensor": name})
+            steps.append({"found": float(state[p]["step"]), "plain": old["counted"] + 1, "bound": 0.0, "tensor": name})
         audit.compare("update", "weight after the update", weights)
         audit.compare("update", "first moment (mean of the gradients)", firsts)
         audit.compare("update", "second moment (mean of the squared gradients)", seconds)
-        audit.compare("update", "updates that the optimizer counts", steps)
+        audit.compare("update", "number of updates that the optimizer counts", steps)
 
     def _plain(self, old: dict, rate: float, decay: float) -> dict:
         args = self.trainer.args

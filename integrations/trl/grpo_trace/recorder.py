@@ -56,8 +56,9 @@ class Recorder:
         self.optimizer_is_own = trainer.optimizer is not None
         self.schedule_is_own = trainer.lr_scheduler is not None
         self.reference = None
-        # Step that the last update was of, and samples of the weights that it left.
+        # Step that the last update was of, and samples of the weights that it left; what the optimizer had counted then.
         self.left = None, {}
+        self.counted = {}
         self.checksums = None
         self.text_changes = None
         # The random numbers at both ends of the rollout that was recorded before.

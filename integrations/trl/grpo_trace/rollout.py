@@ -90,4 +90,4 @@ class Rollout:
     @property
     def update_audit(self):
         """The audit of the first update, up to its end; None afterwards, or where the rollout has none."""
-        return None if self.updates or self.audit is None or not self.audit.is_whole else self.audit
+        return None if self.updates else self.audit

@@ -8,7 +8,7 @@ import torch
 
 from .declared import is_sharded, precision
 from .rollout import Update
-from .sampled import sample_of, trained
+from .sampled import counts_of, sample_of, trained
 
 
 class UpdateListener:
@@ -53,6 +53,7 @@ class UpdateListener:
         if self.recorder.audit_every > 0 and not is_sharded(self.trainer):
             weights = {name: sample_of(p) for name, p in trained(self.trainer.model).items()}
             self.recorder.left = self.trainer.state.global_step + 1, weights
+            self.recorder.counted = counts_of(self.trainer)
         rollout = self.recorder.rollout
         if rollout is None:
             return

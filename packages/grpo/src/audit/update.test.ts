@@ -101,7 +101,7 @@ describe('an update that is not as declared', () => {
     ],
     [
       'no bias correction: steps that count from far',
-      'updates that the optimizer counts',
+      'number of updates that the optimizer counts',
       {
         update: (optimizer, rate, norm) => {
           masters(optimizer, (state) => {

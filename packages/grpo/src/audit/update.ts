@@ -114,7 +114,7 @@ export class UpdateAudit implements FollowingMeasure {
       if (told) this.#add(told.quantity, [told.pair]);
     }
     for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
-    this.#add('updates that the optimizer counts', comparedCounts(after, before.updates + 1));
+    this.#add('number of updates that the optimizer counts', comparedCounts(after, before.updates + 1));
     this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
     this.#add('tensors with a gradient after an update', [
       { found: optimizer.gradients.size, plain: 0, bound: 0 },

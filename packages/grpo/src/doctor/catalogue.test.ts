@@ -23,6 +23,7 @@ const WITHOUT_SOURCE = [
   'B21.rows',
   'B22.drift',
   'B22.together',
+  'B22.turned',
   'B22.unstable',
   'B24.provider',
   'B24.signal',

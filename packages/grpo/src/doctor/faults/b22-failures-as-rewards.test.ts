@@ -1,6 +1,7 @@
+import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../trace/index.js';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { onRows } from '../plants.test.helper.js';
+import { judgeRun, onRows, recordsOf } from '../plants.test.helper.js';
 
 testStepCheck('B22.canary', [
   {
@@ -114,3 +115,39 @@ testStepCheck('B22.together', [
   },
   { name: 'a ranking', plant: together(false), verdict: 'inform' },
 ]);
+
+describe('B22.turned', () => {
+  /** Every second completion is right; `pays` says what each earns at a step. */
+  const judged = (pays: (isRight: boolean, b: number, step: number) => number) =>
+    judgeRun(
+      'B22.turned',
+      recordsOf([1, 2, 3], ({ step, completions, prompts, rewards }) => {
+        prompts!.answers = Array.from(prompts!.lengths!, () => '5');
+        completions!.texts = completions!.texts!.map((_, b) => `It is ${b % 2 === 0 ? 5 : 6 + b}`);
+        rewards!.names = ['right'];
+        rewards!.weights = [1];
+        rewards!.values = Float64Array.from(completions!.texts, (_, b) => pays(b % 2 === 0, b, step));
+        rewards!.totals = rewards!.values;
+      }),
+    );
+
+  it('warns where later both right answers go unpaid and wrong ones are paid', () => {
+    expect(judged((isRight, b, step) => Number(step < 3 || b > 11 ? isRight : !isRight))).toMatchObject({
+      severity: 'warn',
+      measured: { reward: 'right', agreed: 24, began: 24, right: 24, unpaid: 6, wrong: 24, paid: 6 },
+      evidence: [{ step: 3, completion: 0 }],
+    });
+  });
+
+  it('passes a reward that is gamed, or asks for more than the answer, or does so from the start', () => {
+    expect(judged((isRight, b, step) => Number(isRight || (step > 1 && b < 12)))).toMatchObject({
+      verdict: 'pass',
+    });
+    expect(judged((isRight, b, step) => Number(isRight && (step === 1 || b > 11)))).toMatchObject({
+      verdict: 'pass',
+    });
+    expect(judged((isRight, b) => Number(b < 12 ? !isRight : isRight))).toMatchObject({
+      verdict: 'not applicable',
+    });
+  });
+});

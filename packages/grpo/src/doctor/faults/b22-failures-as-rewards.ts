@@ -1,15 +1,74 @@
-import { withoutNaN } from '../../maths/moments.js';
+import { largest, smallest, withoutNaN } from '../../maths/moments.js';
 import { CANARY } from '../../trace/index.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { judgeCanaries, SETTLES, SHARE } from '../measures/canaries.js';
-import { isNatural } from '../measures/grades.js';
-import { type Evidence, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
-import { say } from '../sentence.js';
+import { byReward, isNatural } from '../measures/grades.js';
+import { endsIn, goldIn } from '../measures/right-answers.js';
+import { type Evidence, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
+import { percent, say } from '../sentence.js';
 
 const SOME = 0.05;
 const MANY = 0.3;
+/** Completions that a reward begins with, the share of them that it tells as the reference answers do, and right ones there. */
+const [BEGUN, AGREED, SOME_RIGHT] = [16, 0.95, 4];
+/** Share of completions that it tells the other way round. */
+const TURNED = 0.15;
+
+interface Graded {
+  completion: number;
+  isRight: boolean;
+  value: number;
+}
+
+/** A reward that began by agreeing with the reference answers, and its later grades. */
+type Turn = {
+  reward: string;
+  agreed: number;
+  began: number;
+  right: number;
+  unpaid: number;
+  wrong: number;
+  paid: number;
+};
+
+/** What became of a reward that began by agreeing with the reference answers; undefined of another. */
+function turnOf(
+  reward: string,
+  records: readonly { step: number; graded: readonly Graded[] }[],
+): (Turn & { isTurned: boolean; evidence: Evidence[] }) | undefined {
+  const all = records.flatMap(({ step, graded }) => graded.map((one) => ({ ...one, step })));
+  const values = all.map(({ value }) => value);
+  const middle = (largest(values) + smallest(values)) / 2;
+  const isOff = ({ isRight, value }: Graded) => isRight !== value > middle;
+  // Whole records, until enough right answers are among them.
+  let begun = 0;
+  let right = 0;
+  for (const { graded } of records) {
+    if (begun >= BEGUN && right >= SOME_RIGHT) break;
+    begun += graded.length;
+    right += graded.filter((one) => one.isRight).length;
+  }
+  const [first, later] = [all.slice(0, begun), all.slice(begun)];
+  const agreed = first.filter((one) => !isOff(one)).length;
+  if (right < SOME_RIGHT || right === begun || later.length === 0 || agreed < AGREED * begun)
+    return undefined;
+  const off = later.filter(isOff);
+  const [unpaid, paid] = [off.filter((one) => one.isRight).length, off.filter((one) => !one.isRight).length];
+  const laterRight = later.filter((one) => one.isRight).length;
+  return {
+    reward,
+    agreed,
+    began: begun,
+    right: laterRight,
+    unpaid,
+    wrong: later.length - laterRight,
+    paid,
+    isTurned: Math.min(unpaid, paid) >= SOME_RIGHT && off.length >= TURNED * later.length,
+    evidence: off.map(({ step, completion, value }) => ({ step, completion, values: { value } })),
+  };
+}
 
 export const b22: Fault = {
   code: 'B22',
@@ -94,6 +153,47 @@ export const b22: Fault = {
       },
       says: (m) =>
         say`The reward ${m.reward} gives ${m.changed} of ${m.graded} completions of step ${m.since} another value now (one earned ${m.earned} then, and ${m.earns} now): it depends on the step, or on what it has seen. Rewards of different steps do not compare.`,
+    }),
+    runCheck({
+      code: 'B22.turned',
+      title: 'A reward that agreed with the reference answers goes on to do so',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold: `of a reward that tells right from wrong in ${percent(AGREED)} of the first ${BEGUN} completions or more, ${SOME_RIGHT} right ones among them, later fewer than ${SOME_RIGHT} right answers go unpaid or fewer than ${SOME_RIGHT} wrong ones are paid, or both are fewer than ${percent(TURNED)} of all`,
+      sources: [],
+      why: 'Seen in a reward that kept its values by the text of a completion, without the prompt: right at first, later it paid what had been right elsewhere.',
+      remedy:
+        'Look for what the function keeps between calls, such as a cache whose key lacks the prompt or the row, and for what is put into another order.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B20', 'B25', 'B26', 'B27', 'B28', 'B30', 'B61'],
+      settles: 'One of these completions, graded by hand in a new process.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const graded = texts.map((text, b) => {
+          const gold = goldIn(answers[promptOf[b]!] ?? '');
+          return { completion: b, isRight: gold !== '' && endsIn(text, gold) };
+        });
+        return rewardNames.map((reward, k) => ({
+          reward,
+          graded: graded.flatMap((one) => {
+            const value = rewardValues[k * texts.length + one.completion]!;
+            return Number.isNaN(value) ? [] : [{ ...one, value }];
+          }),
+        }));
+      },
+      test(seen): Outcome<Turn> {
+        const turns = byReward(seen).flatMap(({ reward, own }) => turnOf(reward, own) ?? []);
+        if (turns.length === 0)
+          return notApplicable('a reward that begins by telling right answers from wrong ones');
+        const [worst] = turns.sort((one, other) => other.evidence.length - one.evidence.length);
+        const { evidence, isTurned, ...measured } = worst!;
+        return isTurned ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`The reward ${m.reward} told right answers from wrong ones in ${m.agreed} of the first ${m.began} completions. Later ${m.unpaid} of ${m.right} right ones earn what wrong ones do, and ${m.paid} of ${m.wrong} wrong ones what right ones do: it keeps something between calls, or grades another completion or row.`,
     }),
     stepCheck({
       code: 'B22.failures',

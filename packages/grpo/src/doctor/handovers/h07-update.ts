@@ -14,7 +14,7 @@ const audited = handOverCheck({
   stage: 'optimizer',
   level: 7,
   remedy:
-    'Look at learning rate, clipping, weight decay, moments, what is kept in float32 beside half precision, and the list of tensors that the optimizer holds and saves.',
+    'Look at learning rate, clipping, weight decay, moments, what is kept in float32 beside half precision, what changes gradients after clipping or the optimizer’s state between updates, and the list of tensors that the optimizer holds and saves.',
   proofs: ['native', 'TRL run'],
 });
 
