@@ -121,7 +121,7 @@ describe('B22.turned', () => {
   const judged = (pays: (isRight: boolean, b: number, step: number) => number) =>
     judgeRun(
       'B22.turned',
-      recordsOf([1, 2, 3], ({ step, completions, prompts, rewards }) => {
+      recordsOf([1, 2, 3, 4], ({ step, completions, prompts, rewards }) => {
         prompts!.answers = Array.from(prompts!.lengths!, () => '5');
         completions!.texts = completions!.texts!.map((_, b) => `It is ${b % 2 === 0 ? 5 : 6 + b}`);
         rewards!.names = ['right'];
@@ -132,21 +132,21 @@ describe('B22.turned', () => {
     );
 
   it('warns where later both right answers go unpaid and wrong ones are paid', () => {
-    expect(judged((isRight, b, step) => Number(step < 3 || b > 11 ? isRight : !isRight))).toMatchObject({
+    expect(judged((isRight, b, step) => Number(step < 3 || b > 5 ? isRight : !isRight))).toMatchObject({
       severity: 'warn',
-      measured: { reward: 'right', agreed: 24, began: 24, right: 24, unpaid: 6, wrong: 24, paid: 6 },
-      evidence: [{ step: 3, completion: 0 }],
+      measured: { reward: 'right', agreed: 24, began: 24, right: 12, unpaid: 6, wrong: 12, paid: 6 },
+      evidence: expect.arrayContaining([expect.objectContaining({ step: 3, completion: 0 })]),
     });
   });
 
   it('passes a reward that is gamed, or asks for more than the answer, or does so from the start', () => {
-    expect(judged((isRight, b, step) => Number(isRight || (step > 1 && b < 12)))).toMatchObject({
+    expect(judged((isRight, b, step) => Number(isRight || (step > 2 && b < 6)))).toMatchObject({
       verdict: 'pass',
     });
-    expect(judged((isRight, b, step) => Number(isRight && (step === 1 || b > 11)))).toMatchObject({
+    expect(judged((isRight, b, step) => Number(isRight && (step < 3 || b > 5)))).toMatchObject({
       verdict: 'pass',
     });
-    expect(judged((isRight, b) => Number(b < 12 ? !isRight : isRight))).toMatchObject({
+    expect(judged((isRight, b) => Number(b < 6 ? !isRight : isRight))).toMatchObject({
       verdict: 'not applicable',
     });
   });
