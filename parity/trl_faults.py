@@ -110,6 +110,22 @@ class MovedAdvantages(GRPOTrainer):
         return output
 
 
+class NewMoments(GRPOTrainer):
+    """Begins each step with an optimizer that remembers nothing."""
+
+    def training_step(self, *args, **kwargs):
+        self.optimizer.state.clear()
+        return super().training_step(*args, **kwargs)
+
+
+class NoiseBehindClip(transformers.TrainerCallback):
+    """Adds noise to the gradients after they were clipped."""
+
+    def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
+        for p in model.parameters():
+            p.grad.add_(0.01 * torch.randn_like(p))
+
+
 class Detached(GRPOTrainer):
     """One tensor is cut off from the loss."""
 
@@ -263,6 +279,13 @@ def deaf_tokenizer():
     return tokenizer
 
 
+def open_tokenizer():
+    """Its template opens messages and closes none."""
+    tokenizer = tiny_tokenizer(chat=True)
+    tokenizer.chat_template = CHAT_TEMPLATE.replace("<|end|>", "")
+    return tokenizer
+
+
 def pad_is_end():
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.pad_token = tokenizer.eos_token
@@ -285,6 +308,10 @@ RUNS = {
     "stale-old": {"trainer_class": StaleOld},
     "moved-advantages": {"trainer_class": MovedAdvantages},
     "detached": {"trainer_class": Detached},
+    "new-moments": {"trainer_class": NewMoments, "max_steps": 2},
+    "noise-behind-clip": {"callbacks": [NoiseBehindClip()]},
+    "open-template": {"tokenizer": open_tokenizer},
+    "by-the-clock": {"generation_kwargs": {"max_time": 0.0}},
     "scaled-loss": {"trainer_class": ScaledLoss},
     "twice-the-rate": {"trainer_class": TwiceTheRate},
     "dropout": {"model_config": {"attention_dropout": 0.1}},

@@ -93,6 +93,10 @@ describe('a TRL run with a fault', () => {
     ['entropy-sign', 'an entropy bonus that is added to the loss', 'B42.sign', 'fail'],
     ['retokenised', 'completions encoded again before they are scored', 'B07.ids', 'fail'],
     ['no-end', 'a mask without the last token', 'B08.end', 'fail'],
+    ['open-template', 'a template that opens messages and closes none', 'B03.open', 'warn'],
+    ['by-the-clock', 'a sampler that stops by a clock', 'B16.other', 'warn'],
+    ['new-moments', 'an optimizer whose state is cleared', 'H07.audit', 'fail'],
+    ['noise-behind-clip', 'gradients that are changed after they were clipped', 'H07.audit', 'fail'],
     ['double-bos', 'the BOS of the template and of the tokenizer', 'B04.bos', 'fail'],
     ['base-reference', 'a reference that is another model', 'B51.start', 'fail'],
   ])('%s: leads with %s', (run, _, code, severity) => {

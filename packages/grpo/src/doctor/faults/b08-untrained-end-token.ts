@@ -3,7 +3,7 @@ import { companionsOf, type Dated, datedOf, largeBreak, movementOf, whenText } f
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
 import { entryAt } from '../log-view.js';
-import { endsTrained } from '../measures/end-token.js';
+import { endsTrained, otherStops } from '../measures/end-token.js';
 import { inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -63,7 +63,7 @@ export const b08: Fault = {
       level: 2,
       rank: 2,
       threshold:
-        'reported when three quarters of the completions that ended before the limit, of 4 or more, have no end token as their last; by the reason of their end, else by the declared limit. Not applicable where stop strings are declared',
+        'reported when three quarters of the completions that ended before the limit, of 4 or more, have no end token as their last; by the reason of their end, else by the declared limit. Not applicable where stop strings are declared, or the sampler has other criteria to stop by',
       sources: ['unslothai/unsloth-zoo#832', 'rasbt/reasoning-from-scratch#185', 'pytorch/torchtune#949'],
       why: 'A sampler of one’s own may hand over its texts, or cut the ids before the end token.',
       remedy: 'Hand over the ids as they were sampled, the end token among them.',
@@ -74,7 +74,8 @@ export const b08: Fault = {
       needs: ['ids', 'endIds'],
       test({ ids, endIds }, record) {
         const { stop, rollout } = record.declared ?? {};
-        if (stop?.length) return notApplicable('completions that no stop string ended');
+        if (stop?.length || otherStops(record).length > 0)
+          return notApplicable('completions that nothing but an end token ends');
         const limit = rollout?.maxNewTokens;
         const finish = record.completions?.finish;
         if (!finish && limit === undefined) return notApplicable('completions.finish, or a declared limit');

@@ -1,10 +1,9 @@
-import { isObject } from '../../formats/json.js';
 import { largest } from '../../maths/moments.js';
 import { logCheck, stepCheck } from '../check.js';
 import { CUT_ENTRIES, MOSTLY_CUT } from '../course/run-course.js';
 import type { Fault } from '../fault.js';
 import { inputs } from '../inputs.js';
-import { paddingFrom } from '../measures/end-token.js';
+import { otherStops, paddingFrom } from '../measures/end-token.js';
 import { type Evidence, fail, inform, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -12,8 +11,6 @@ import { percent, say } from '../sentence.js';
 const FEW_CUT = 3;
 /** Source of the model's own tokens. */
 const MODEL = 0;
-/** Matches what ends completions by itself: the limit and the end tokens. */
-const USUAL_STOP = /^(MaxLength|EosToken)Criteria$/;
 
 export const b16: Fault = {
   code: 'B16',
@@ -109,10 +106,7 @@ export const b16: Fault = {
         const ended = ids.flatMap((row, b) => (finish[b] === 'stop' && row.length > 0 ? [b] : []));
         const pad = record.tokenizer?.padId;
         const other = ended.filter((b) => ![...endIds, pad].includes(ids[b]!.at(-1)!));
-        const { stoppingCriteria } = isObject(record.settings) ? record.settings : {};
-        const by = Array.isArray(stoppingCriteria)
-          ? stoppingCriteria.map(String).filter((name) => !USUAL_STOP.test(name))
-          : [];
+        const by = otherStops(record);
         const measured = {
           ended: ended.length,
           other: other.length,

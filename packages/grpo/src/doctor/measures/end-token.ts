@@ -1,5 +1,6 @@
 /** Whether end tokens enter the loss. */
 
+import { isObject } from '../../formats/json.js';
 import { nonzero } from '../../maths/moments.js';
 import type { StepRecord } from '../../trace/index.js';
 import { type Inputs, inputs } from '../inputs.js';
@@ -8,6 +9,14 @@ import { estimatedTokens } from './mask-plans.js';
 
 /** Source of the model's own tokens. */
 const MODEL = 0;
+/** Matches what ends completions by itself: the limit and the end tokens. */
+const USUAL_STOP = /^(MaxLength|EosToken)Criteria$/;
+
+/** What else transformers' sampler stops by, such as a clock or strings. */
+export function otherStops({ settings }: StepRecord): string[] {
+  const { stoppingCriteria: criteria } = isObject(settings) ? settings : {};
+  return Array.isArray(criteria) ? criteria.map(String).filter((name) => !USUAL_STOP.test(name)) : [];
+}
 
 /** Whether the end tokens that fulfil `ours` enter the loss; completions that are masked as a whole are left out on purpose. */
 export function endsTrained<K extends Measurements>(
