@@ -94,10 +94,12 @@ class _Callback(TrainerCallback):
         self.recorder.begin()
 
     def on_pre_optimizer_step(self, args, state, control, **kwargs):
-        self.recorder.updates.before_update()
+        with self.recorder.aside():
+            self.recorder.updates.before_update()
 
     def on_optimizer_step(self, args, state, control, **kwargs):
-        self.recorder.updates.after_update()
+        with self.recorder.aside():
+            self.recorder.updates.after_update()
 
     def on_step_end(self, args, state, control, **kwargs):
         self.recorder.end_step()

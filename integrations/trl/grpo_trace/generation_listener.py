@@ -28,6 +28,11 @@ class GenerationListener:
         with self.recorder.timed("sample"):
             output = original(prompts, *args, **kwargs)
         turns, self.turns = self.turns, None
+        with self.recorder.aside():
+            self._take(rollout, prompts, output, turns)
+        return output
+
+    def _take(self, rollout, prompts, output, turns) -> None:
         prompt_ids, ids, tool_mask, completions = output[:4]
         lists = [prompt_ids, ids] if tool_mask is None else [prompt_ids, ids, tool_mask]
         if not all(isinstance(rows, list) and len(rows) == len(prompts) for rows in lists):
@@ -52,7 +57,6 @@ class GenerationListener:
         mask = [[1] * len(row) for row in ids] if tool_mask is None else tool_mask
         rollout.sources += [[1 - value for value in row] for row in mask]
         rollout.sampled += completions
-        return output
 
     def on_generate_single_turn(self, original, prompt_ids, *args, **kwargs):
         if self.recorder.recording is None or self.turns is None:

@@ -95,6 +95,19 @@ class Recorder:
     def lacks(self, what: str) -> None:
         warnings.warn(f"grpo_trace cannot record {what}; TRL {trl.__version__}", stacklevel=3)
 
+    @contextmanager
+    def aside(self):
+        """What goes wrong in the recorder's own work costs the record of the step, and not the run."""
+        try:
+            yield
+        except Exception as error:
+            rollout, self.rollout = self.rollout, None
+            step = rollout.step if rollout else self.trainer.state.global_step
+            warnings.warn(
+                f"grpo_trace leaves step {step} without a record, and the run goes on: {type(error).__name__}: {error}",
+                stacklevel=3,
+            )
+
     @property
     def recording(self) -> Rollout | None:
         """The rollout that is recorded; None in evaluation."""
@@ -128,7 +141,7 @@ class Recorder:
                 self.rollout.probes["skipped"] = self.rollout.probes.get("skipped", 0) + skipped
             audit = self.rollout.audit
             if audit is not None and not self.rollout.updates and is_first:
-                with self.timed("audit"), random_states_kept():
+                with self.timed("audit"), random_states_kept(), self.aside():
                     audit.micro_batch(self.rollout)
         return loss
 
@@ -149,11 +162,16 @@ class Recorder:
                     self.rollout.audit = Audit(self, is_whole=self._audits())
                     self.rollout.audit.weights_between(left)
         began = random_state(self.trainer.accelerator.device)
+        before = self.rollout and self.rollout.sizes()
         with self.timed("rollout"):
             output = original(inputs, *args, **kwargs)
         ended = random_state(self.trainer.accelerator.device)
         rollout = self.rollout
-        if rollout is not None:
+        if rollout is None:
+            return output
+        with self.aside():
+            discarded = rollout.keep_one(before, output["completion_ids"].tolist())
+            rollout.probes["discarded"] = rollout.probes.get("discarded", 0) + discarded
             # A rollout that draws nothing here, as with vLLM, leaves the numbers where they are.
             if began == self.drawn[0] != self.drawn[1]:
                 rollout.probes["reseeded"] = True
@@ -194,26 +212,30 @@ class Recorder:
             self._check_fired()
         self.update_micro_steps = 0
         if self.rollout is not None and self.rollout_micro_steps >= micro_steps(self.trainer):
-            rollout, self.rollout = self.rollout, None
-            if self.checksums and rollout.step == 1:
-                rollout.probes["checksums"] = self.checksums
-            if self.held_out is None:
-                self.held_out = held_out_prompts(self.trainer)
-            rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
-            rollout.probes |= chosen_by(self.trainer.args)
-            rollout.probes |= {
-                "changedSettings": changed_settings(self.began, effective_settings(self.trainer)),
-                **search(self.trainer),
-                "headless": headless(self.rewards.functions),
-                "merged": merged_adapters(self.trainer.model),
-                "epoch": self.trainer.state.epoch,
-                "leftOut": left_out(self.trainer),
-                "schedulesAnother": schedules_another(self.trainer),
-                "trainable": sum(p.requires_grad for p in self.trainer.model.parameters()),
-            }
-            write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
-            if rollout.audit is not None:
-                rollout.audit.warn(rollout.step)
+            with self.aside():
+                self._write(self.rollout)
+            self.rollout = None
+
+    def _write(self, rollout: Rollout) -> None:
+        if self.checksums and rollout.step == 1:
+            rollout.probes["checksums"] = self.checksums
+        if self.held_out is None:
+            self.held_out = held_out_prompts(self.trainer)
+        rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
+        rollout.probes |= chosen_by(self.trainer.args)
+        rollout.probes |= {
+            "changedSettings": changed_settings(self.began, effective_settings(self.trainer)),
+            **search(self.trainer),
+            "headless": headless(self.rewards.functions),
+            "merged": merged_adapters(self.trainer.model),
+            "epoch": self.trainer.state.epoch,
+            "leftOut": left_out(self.trainer),
+            "schedulesAnother": schedules_another(self.trainer),
+            "trainable": sum(p.requires_grad for p in self.trainer.model.parameters()),
+        }
+        write(self.folder / f"{rollout.step:06d}", *record_of(self.trainer, rollout, self.facts, self.text_changes))
+        if rollout.audit is not None:
+            rollout.audit.warn(rollout.step)
 
     def _check_fired(self) -> None:
         heard = self.listeners

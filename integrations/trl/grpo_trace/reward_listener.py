@@ -32,20 +32,21 @@ class RewardListener:
         before = random_state(self.trainer.accelerator.device)
         with self.recorder.timed("reward"), self.grading.hearing():
             values = original(inputs, prompts, completions, *args, **kwargs)
-        after = random_state(self.trainer.accelerator.device)
-        if self.left is not None:
-            rollout.probes.setdefault("reseeded", after != before and after == self.left)
-        self.left = after
-        rollout.probes["unfilled"] = self.grading.unfilled()
-        # Completions that the reward functions saw; those of the method where none was called.
-        seen = self.grading.completions(len(prompts)) or completions
-        rollout.texts += [text_of(completion) for completion in seen]
-        rollout.input_type = "text" if isinstance(seen[0], str) else "messages"
-        # Rewards of all processes: those of the first one, which records, come first.
-        rewards = values[: len(prompts)].detach().double().cpu().numpy()
-        weighted = rewards * self.trainer.reward_weights.double().cpu().numpy()
-        rollout.rewards.append(rewards)
-        rollout.totals.append(np.where(np.isnan(rewards).all(1), np.nan, np.nansum(weighted, 1)))
+        with self.recorder.aside():
+            after = random_state(self.trainer.accelerator.device)
+            if self.left is not None:
+                rollout.probes.setdefault("reseeded", after != before and after == self.left)
+            self.left = after
+            rollout.probes["unfilled"] = self.grading.unfilled()
+            # Completions that the reward functions saw; those of the method where none was called.
+            seen = self.grading.completions(len(prompts)) or completions
+            rollout.texts += [text_of(completion) for completion in seen]
+            rollout.input_type = "text" if isinstance(seen[0], str) else "messages"
+            # Rewards of all processes: those of the first one, which records, come first.
+            rewards = values[: len(prompts)].detach().double().cpu().numpy()
+            weighted = rewards * self.trainer.reward_weights.double().cpu().numpy()
+            rollout.rewards.append(rewards)
+            rollout.totals.append(np.where(np.isnan(rewards).all(1), np.nan, np.nansum(weighted, 1)))
         return values
 
     def check_totals(self, rollout: Rollout) -> None:

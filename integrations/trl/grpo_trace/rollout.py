@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 
 import torch
 
+from .errors import RecorderError
+
 # Key under which each row of TRL's batch carries its number through shuffling and splitting.
 ROW = "grpo_trace_row"
+# Lists of a rollout with an entry for each row, and for each generation.
+BY_ROW = ("prompt_ids", "ids", "sources", "plain", "drawn", "sampled", "texts")
+BY_GENERATION = ("rewards", "totals")
 
 
 def empty_list():
@@ -86,6 +91,27 @@ class Rollout:
     probes: dict = field(default_factory=dict)
     audit: object = None
     seconds: defaultdict = field(default_factory=lambda: defaultdict(float))
+
+    def sizes(self) -> dict[str, int]:
+        return {name: len(getattr(self, name)) for name in (*BY_ROW, *BY_GENERATION)}
+
+    def keep_one(self, before: dict[str, int], ids: list[list[int]]) -> int:
+        """Keeps, of the generations since `before`, the one whose completions `ids` begin with; returns how many others
+        there were. An override may sample a batch several times."""
+        rows = len(ids)
+        count = (len(self.ids) - before["ids"]) // rows
+        if count <= 1:
+            return 0
+        sampled = [self.ids[before["ids"] + i * rows :][:rows] for i in range(count)]
+        kept = [i for i, own in enumerate(sampled) if all(b[: len(a)] == a for a, b in zip(own, ids, strict=True))]
+        if not kept:
+            raise RecorderError(f"the batch was sampled {count} times, and none of these is what is trained")
+        for names, size in ((BY_ROW, rows), (BY_GENERATION, 1)):
+            for name in names:
+                values, start = getattr(self, name), before[name]
+                if len(values) - start == count * size:
+                    values[start:] = values[start + kept[-1] * size :][:size]
+        return count - 1
 
     @property
     def update_audit(self):

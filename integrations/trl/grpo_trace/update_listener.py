@@ -24,7 +24,7 @@ class UpdateListener:
     def on_clip_grad_norm(self, original, *args, **kwargs):
         rollout = self.recorder.rollout
         if rollout is not None and rollout.update_audit is not None:
-            with self.recorder.timed("audit"):
+            with self.recorder.timed("audit"), self.recorder.aside():
                 rollout.update_audit.before_clipping()
         # The norm before clipping.
         self.grad_norm = original(*args, **kwargs)

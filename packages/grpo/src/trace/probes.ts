@@ -137,6 +137,8 @@ export const probesSchema = z.object({
     .optional(),
   /** Rows of the data that were fetched during this rollout, and not sampled from. */
   skipped: z.number().int().optional(),
+  /** How often the batch was sampled again, and only one of these was trained on. */
+  discarded: z.number().int().optional(),
   /** The metric of the evaluation by which the run keeps its best checkpoint. */
   bestBy: z.object({ metric: z.string(), greaterIsBetter: z.boolean() }).optional(),
   /** Checksums of the weights of policy and reference before the update, where both have the same tensors. */

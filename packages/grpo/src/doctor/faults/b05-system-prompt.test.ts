@@ -1,3 +1,4 @@
+import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
 
 testStepCheck('B05.system', [
@@ -26,6 +27,24 @@ testStepCheck('B05.system', [
     },
     verdict: 'not applicable',
   },
+]);
+
+/** Asks 1-8 in the first prompt, whose ids spell it so. */
+const asks = (text: string) => (record: StepRecord) => {
+  record.prompts!.messages![0] = [{ role: 'user', content: 'What is 1-8?' }];
+  record.prompts!.texts![0] = `<s><|user|>${text}<|end|><|assistant|>`;
+};
+
+testStepCheck('B05.characters', [
+  {
+    name: 'a minus that a normalizer takes away',
+    plant: asks('What is 1 8?'),
+    verdict: 'warn',
+    measured: { lost: 1, characters: '-' },
+    evidence: { prompt: 0, text: 'What is 1-8?' },
+  },
+  { name: 'letters in lower case', plant: asks('what is 1-8?'), verdict: 'pass' },
+  { name: 'another message', plant: asks('Hello'), verdict: 'pass' },
 ]);
 
 testStepCheck('B05.date', [

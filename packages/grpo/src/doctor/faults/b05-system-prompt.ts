@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { isMessage, type Said } from '../measures/conversation.js';
-import { type Evidence, fail, inform, notApplicable, pass, shorten } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
 const CURRENT_DATE = /(Today Date|Current date|Today's date|Current time): *[^\n<]*\d[^\n<]*/i;
@@ -38,6 +38,45 @@ export const b05: Fault = {
       },
       says: (m) =>
         say`${m.lost} of ${m.prompts} rendered prompts lack a message of their conversation: the template dropped it.`,
+    }),
+    stepCheck({
+      code: 'B05.characters',
+      title: 'The prompt’s ids spell all characters of its messages',
+      stage: 'template',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold:
+        'no message of system and user whose letters and digits all stand in the prompt has more of another character than the prompt has',
+      sources: [],
+      why: 'Seen in a tokenizer whose normalizer took the minus for a hyphen: the model was asked “1 8=”.',
+      remedy:
+        'Look at the tokenizer’s normalizer and at its unknown token: decode the ids of one prompt and compare it with its message.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B05', 'B28', 'B30', 'H01'],
+      settles: 'The ids of one prompt, decoded, beside its message.',
+      proofs: ['TRL run'],
+      needs: ['messages', 'promptTexts'],
+      test({ messages, promptTexts }) {
+        const told = messages.map((prompt) => saidIn(prompt));
+        if (told.every((contents) => contents.length === 0)) return notApplicable('messages with text');
+        const characters = new Set<string>();
+        const lost = told.flatMap((contents, prompt): Evidence[] =>
+          contents.flatMap(({ content }) => {
+            const own = lostCharacters(content, promptTexts[prompt]!);
+            for (const one of own) characters.add(one);
+            return own.length > 0 ? [{ prompt, text: shorten(content) }] : [];
+          }),
+        );
+        const measured = {
+          prompts: messages.length,
+          lost: lost.length,
+          characters: [...characters].join(' '),
+        };
+        return lost.length > 0 ? warn(measured, lost) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.lost} messages of ${m.prompts} prompts lose ${quote(m.characters)} on the way to their ids: the template or the tokenizer replaces it, and the model is asked something else.`,
     }),
     stepCheck({
       code: 'B05.date',
@@ -81,5 +120,21 @@ function saidIn(prompt: unknown): Said[] {
 /** Whether a text lacks most words of a content: encoding may have normalised some, and cutting is another fault. */
 function isLost(content: string, text: string): boolean {
   const words = content.trim().split(/\s+/).slice(0, 200);
-  return words.filter((word) => text.includes(word)).length < words.length / 2;
+  return words.filter((word) => text.includes(word)).length < words.length / 2 && !spells(content, text);
+}
+
+/** Whether a text has all letters and digits of a content in their order. */
+const spells = (content: string, text: string): boolean => bare(text).includes(bare(content));
+const bare = (text: string) =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+
+/** The characters of a content that a text has fewer of, though all its letters and digits are there. */
+function lostCharacters(content: string, text: string): string[] {
+  const [own, found] = [content, text].map((one) => one.normalize('NFKC').toLowerCase());
+  if (bare(content) === '' || !spells(content, text)) return [];
+  const count = (all: string, character: string) => all.split(character).length;
+  return [...new Set(own)].filter((one) => one.trim() !== '' && count(found!, one) < count(own!, one));
 }

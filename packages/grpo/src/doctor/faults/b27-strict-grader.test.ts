@@ -206,3 +206,38 @@ describe('B27.never', () => {
     ).toMatchObject({ verdict: 'pass' });
   });
 });
+
+describe('B27.lenient', () => {
+  /** Every fourth answer is right, the next is off by one; `pays` says what each earns. */
+  const judged = (pays: (place: number) => number, tail = '') =>
+    judgeRun(
+      'B27.lenient',
+      recordsOf([1, 2, 3, 4], ({ completions, prompts, rewards }) => {
+        prompts!.answers = Array.from(prompts!.lengths!, () => '5');
+        completions!.texts = completions!.texts!.map((_, b) => `It is ${[5, 6][b % 4] ?? 30 + b}${tail}`);
+        rewards!.names = ['close'];
+        rewards!.weights = [1];
+        rewards!.values = Float64Array.from(completions!.texts, (_, b) => pays(b % 4));
+        rewards!.totals = rewards!.values;
+      }),
+    );
+
+  it('warns where a number beside the reference is paid as that is', () => {
+    expect(judged((place) => Number(place < 2))).toMatchObject({
+      severity: 'warn',
+      measured: { reward: 'close', paid: 24, wrong: 12 },
+    });
+  });
+
+  it('passes where it is paid less, and where the answer stands before a remark', () => {
+    expect(judged((place) => [1, 0.5][place] ?? 0)).toMatchObject({ verdict: 'pass' });
+    expect(judged((place) => Number(place === 0))).toMatchObject({ verdict: 'pass' });
+    expect(judged((place) => Number(place < 2), ', after 5 steps')).toMatchObject({
+      verdict: 'not applicable',
+    });
+  });
+
+  it('does not judge a reward that pays most of all', () => {
+    expect(judged(() => 1)).toMatchObject({ verdict: 'not applicable' });
+  });
+});

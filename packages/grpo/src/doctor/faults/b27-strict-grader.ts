@@ -3,17 +3,21 @@ import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
 import { byReward, FORM, gradesOf } from '../measures/grades.js';
-import { endsIn, goldIn } from '../measures/right-answers.js';
+import { contains, endsIn, goldIn, lastNumbers } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
-import { quote, say } from '../sentence.js';
+import { percent, quote, say } from '../sentence.js';
 
 /** Fewer may be answers that lack something else, which a strict grader rightly rejects. */
 const SEVERAL = 3;
 const GOLD_MISSED = 0.1;
+/** Paid answers that are wrong, and their share of all paid ones; the shares of right and of wrong ones that such a grader pays. */
+const [PAID_WRONG, PAID_SHARE, PAYS_RIGHT, PAYS_WRONG] = [8, 0.2, 0.9, 0.6];
 /** Right answers that show that a reward pays none. */
 const ENOUGH_RIGHT = 5;
 /** Matches names of rewards that take something away. */
 const PENALTY_NAME = /penal|cost|overlong|too_?long|repeti|punish/i;
+type Lenience = { reward: string; paid: number; wrong: number };
+
 const MIXED =
   'rewarded completions that end in the reference answer more often than the others: without them the pairing may be at fault (B21)';
 
@@ -22,6 +26,63 @@ export const b27: Fault = {
   name: 'strict grader',
   title: 'The grader misses right answers',
   checks: [
+    runCheck({
+      code: 'B27.lenient',
+      title: 'Answers that are other numbers than the reference are not paid as right ones',
+      stage: 'reward',
+      kind: 'heuristic',
+      level: 4,
+      rank: 3,
+      threshold: `over all records, of a reward that pays ${percent(PAYS_RIGHT)} of the answers that end in the reference number or more, and at most ${percent(PAYS_WRONG)} of those that have it nowhere, fewer than ${PAID_WRONG} of the latter are paid as much, or they are fewer than ${percent(PAID_SHARE)} of the paid ones`,
+      sources: [],
+      why: 'Seen in a grader that took a difference of 1 for rounding: 11 was paid for 12.',
+      remedy: 'Read these completions beside their reference answers: what is the grader to let pass?',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B26', 'B58', 'B61'],
+      settles: 'The reference answer plus 1, graded by hand.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
+      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
+        const numbered = texts.flatMap((text, b) => {
+          const gold = goldIn(answers[promptOf[b]!] ?? '');
+          const [given, right] = lastNumbers(text, gold) ?? [];
+          if (given === undefined) return [];
+          const isRight = given === right;
+          return isRight || !contains(text, gold) ? [{ b, isRight, gold, text: `…${text.slice(-40)}` }] : [];
+        });
+        return rewardNames.map((reward, k) => ({
+          reward,
+          graded: numbered.map((one) => ({ ...one, value: rewardValues[k * texts.length + one.b]! })),
+        }));
+      },
+      test(seen): Outcome<Lenience> {
+        const found = byReward(seen).flatMap(({ reward, own }) => {
+          const all = own.flatMap(({ step, graded }) => graded.map((one) => ({ ...one, step })));
+          const [right, wrong] = [all.filter((one) => one.isRight), all.filter((one) => !one.isRight)];
+          const most = largest(right.map(({ value }) => value));
+          const isPaid = ({ value }: { value: number }) => value >= most;
+          const [rightPaid, wrongPaid] = [right.filter(isPaid), wrong.filter(isPaid)];
+          if (right.length < ENOUGH_RIGHT || rightPaid.length < PAYS_RIGHT * right.length) return [];
+          if (wrong.length === 0 || wrongPaid.length > PAYS_WRONG * wrong.length) return [];
+          const evidence = wrongPaid.map(
+            ({ step, b, text, gold }): Evidence => ({
+              step,
+              completion: b,
+              text,
+              values: { gold },
+            }),
+          );
+          const measured = { reward, paid: rightPaid.length + wrongPaid.length, wrong: wrongPaid.length };
+          return [{ measured, evidence }];
+        });
+        if (found.length === 0) return notApplicable('a reward that tells right numbers from wrong ones');
+        const { measured, evidence } = found.sort((a, b) => b.measured.wrong - a.measured.wrong)[0]!;
+        const isMuch = measured.wrong >= PAID_WRONG && measured.wrong >= PAID_SHARE * measured.paid;
+        return isMuch ? warn(measured, evidence) : pass(measured);
+      },
+      says: (m) =>
+        say`Of ${m.paid} completions that the reward ${m.reward} pays in full, ${m.wrong} end in another number than the reference answer and have it nowhere: the grader lets wrong answers pass.`,
+    }),
     stepCheck({
       code: 'B27.gold',
       title: 'Completions that end in the right answer are not graded as wrong',

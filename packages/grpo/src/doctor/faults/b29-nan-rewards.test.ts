@@ -42,6 +42,11 @@ testLogCheck('B29.partial', [
   },
   { name: 'nothing varies', metrics: { ...still, reward_std: times(6, 0) }, verdict: 'pass' },
   {
+    name: 'a function that judges some groups alone',
+    metrics: { ...still, reward_std: times(6, 0.4), frac_reward_zero_std: times(6, 0.5) },
+    verdict: 'inform',
+  },
+  {
     name: 'a function varies',
     metrics: { ...still, 'rewards/match/std': times(6, 0.3), reward_std: times(6, 0.4) },
     verdict: 'pass',

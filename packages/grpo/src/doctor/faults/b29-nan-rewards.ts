@@ -1,7 +1,7 @@
 import { logCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
-import { type Evidence, fail, notApplicable, type Outcome, pass, warn } from '../outcome.js';
+import { type Evidence, fail, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /** Fewest entries that show a contradiction, and the least deviation that is no rounding. */
@@ -52,7 +52,7 @@ export const b29: Fault = {
       kind: 'heuristic',
       level: 4,
       rank: 7,
-      threshold: `reward_std is 0 wherever the deviation of every function is 0; contradictions in ${FEW} entries, and in half of those that show it, are reported`,
+      threshold: `reward_std is 0 wherever the deviation of every function is 0; contradictions in ${FEW} entries, and in half of those that show it, are reported. It only informs where groups of them have equal rewards`,
       sources: [],
       why: 'Means and deviations of a function leave out completions for which it gives no value, as None, and the total counts these as 0: a function that is right or silent has a mean of 1.',
       remedy:
@@ -69,9 +69,12 @@ export const b29: Fault = {
         const total = log.column('reward_std');
         const still = [...total.keys()].filter((i) => names.every((name) => log.column(name)[i] === 0));
         const apart = still.filter((i) => total[i]! > LEAST);
+        // A function may judge some groups alone: then the sums differ between groups, and not within.
+        const flat = log.column('frac_reward_zero_std');
+        const tell = apart.some((i) => flat[i]! > 0) ? inform : warn;
         const measured = { entries: still.length, apart: apart.length };
         return apart.length >= Math.max(FEW, still.length / 2)
-          ? warn(
+          ? tell(
               measured,
               apart.map((i) => at(log, i, 'reward_std', total[i]!)),
             )

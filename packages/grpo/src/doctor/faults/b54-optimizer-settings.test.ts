@@ -235,6 +235,24 @@ const adapters = (rank: number, learningRate: number, alpha?: number) => (record
   declare({ lora: { rank, ...(alpha && { alpha }) }, optimizer: { learningRate } })(record);
 };
 
+testStepCheck('B54.decay', [
+  {
+    name: 'one in a hundred with each update',
+    plant: ({ declared }) => {
+      declared!.optimizer = { ...declared!.optimizer, learningRate: 5e-4, weightDecay: 20 };
+    },
+    verdict: 'warn',
+    measured: { share: 0.01 },
+  },
+  {
+    name: 'a usual one at the rate of adapters',
+    plant: ({ declared }) => {
+      declared!.optimizer = { ...declared!.optimizer, learningRate: 1e-3, weightDecay: 0.1 };
+    },
+    verdict: 'pass',
+  },
+]);
+
 testStepCheck('B54.adapters', [
   { name: 'a rate for all weights', plant: adapters(8, 1e-6), verdict: 'warn', measured: { rank: 8 } },
   { name: 'a rate for adapters', plant: adapters(8, 1e-5), verdict: 'pass' },

@@ -44,6 +44,9 @@ const ADAPTER_FACTOR = 64;
 /** Cosine that weight decay and rounding may turn an update to. */
 const UPHILL = -0.05;
 
+/** Share of a weight that decay takes away with an update. */
+const DECAY = 1e-3;
+
 export const b54: Fault = {
   code: 'B54',
   name: 'optimizer settings',
@@ -75,6 +78,32 @@ export const b54: Fault = {
         factor > ADAPTER_FACTOR
           ? say`What the adapters add is multiplied by ${factor}: alpha is that many times the rank of ${rank}, and one or two times is usual. An update moves the policy as much further.`
           : say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
+    }),
+    stepCheck({
+      code: 'B54.decay',
+      title: 'Weight decay leaves the weights what they are',
+      stage: 'optimizer',
+      kind: 'heuristic',
+      level: 7,
+      rank: 5,
+      threshold: `the declared learning rate × weight decay is below ${DECAY} an update`,
+      sources: [],
+      why: 'Decay takes that share of every weight away with each update, whatever the gradient says. Usual are 1e-4 to 1e-8; at 0.01 a model unlearnt its task in forty steps.',
+      remedy: 'Use a weight decay of 0 to 0.1: it is multiplied by the learning rate.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B61', 'B62', 'B54'],
+      settles: 'The norm of a large matrix at the first and at the last checkpoint.',
+      proofs: ['TRL run'],
+      needs: ['declared'],
+      test({ declared: { optimizer } }) {
+        const { learningRate: rate, weightDecay: decay } = optimizer ?? {};
+        if (rate === undefined || decay === undefined)
+          return notApplicable('a declared rate and weight decay');
+        const measured = { rate, decay, share: rate * decay };
+        return (measured.share >= DECAY ? warn : pass)(measured);
+      },
+      says: (m) =>
+        say`A weight decay of ${m.decay} at a learning rate of ${m.rate} takes ${percent(m.share)} of every weight away with each update: half of it is gone after ${Math.round(Math.log(2) / m.share)} of them.`,
     }),
     stepCheck({
       code: 'B54.schedule',

@@ -218,6 +218,18 @@ testStepCheck('B56.skipped', [
   { name: 'none', plant: () => {}, verdict: 'pass' },
 ]);
 
+testStepCheck('B56.discarded', [
+  {
+    name: 'a batch that was sampled three times',
+    plant({ probes }) {
+      probes!.discarded = 2;
+    },
+    verdict: 'warn',
+    measured: { discarded: 2, times: 3 },
+  },
+  { name: 'one that was sampled once', plant: () => {}, verdict: 'pass' },
+]);
+
 describe('B56.again', () => {
   /** Records of these epochs, of which the last has the prompts of the first. */
   const judged = (epochs: readonly number[], changes: (record: StepRecord) => void = () => {}) => {

@@ -287,6 +287,29 @@ export const b56: Fault = {
       says: ({ skipped }) =>
         say`${skipped} rows were fetched in this step that no completion was sampled for: part of the data is never trained on, and epochs count too fast.`,
     }),
+    stepCheck({
+      code: 'B56.discarded',
+      title: 'What is sampled is trained on',
+      stage: 'generation',
+      kind: 'heuristic',
+      level: 1,
+      rank: 8,
+      threshold: 'each step samples its batch once',
+      sources: [],
+      why: 'Seen in an override that sampled a batch up to three times, until its mean reward was high enough.',
+      remedy:
+        'Look at the override that samples. Where batches are chosen by their reward, the reward that is logged is that of the chosen, and easy prompts are trained on more than hard ones.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'The number of calls of generate in one step.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { discarded } }) {
+        if (discarded === undefined) return notApplicable('probes.discarded');
+        return (discarded > 0 ? warn : pass)({ discarded, times: discarded + 1 });
+      },
+      says: (m) =>
+        say`The batch was sampled ${m.times} times in this step, and only one of these is trained: the completions of ${m.discarded} were thrown away, and no log shows what they earned.`,
+    }),
     runCheck({
       code: 'B56.again',
       title: 'An epoch has each batch once',
