@@ -77,6 +77,7 @@ const WITHOUT_SOURCE = [
   'B56.gold',
   'B56.grown',
   'B56.held-out',
+  'B56.missing',
   'B56.repeated',
   'B56.roles',
   'B58.apart',

@@ -261,3 +261,28 @@ describe('B56.again', () => {
     expect(same).toMatchObject({ verdict: 'pass' });
   });
 });
+
+describe('B56.missing', () => {
+  /** The last prompt of each record has no answer, and its completions earn `pays`. */
+  const judged = (pays: number, has = false) =>
+    judgeRun(
+      'B56.missing',
+      recordsOf([1, 2, 3], ({ completions, prompts, rewards }) => {
+        const P = prompts!.lengths!.length;
+        const isLast = (p: number) => p === P - 1;
+        prompts!.answers = Array.from({ length: P }, (_, p) => (isLast(p) && !has ? null : '5'));
+        prompts!.rows = Array.from({ length: P }, (_, p) => ({ [isLast(p) ? 'solution' : 'answer']: '5' }));
+        rewards!.totals = Float64Array.from(completions!.prompt!, (p, b) => (isLast(p) ? pays : b % 2));
+      }),
+    );
+
+  it('warns of rows without an answer that earn nothing, and names their own column', () => {
+    expect(judged(0)).toMatchObject({ severity: 'warn', measured: { without: 3, column: 'solution' } });
+  });
+
+  it('passes where they earn something, have a reward of their own, or have an answer', () => {
+    expect(judged(1)).toMatchObject({ verdict: 'pass' });
+    expect(judged(Number.NaN)).toMatchObject({ verdict: 'pass' });
+    expect(judged(0, true)).toMatchObject({ verdict: 'pass' });
+  });
+});

@@ -1,6 +1,8 @@
 import { isObject } from '../../formats/json.js';
+import { largest, smallest, withoutNaN } from '../../maths/moments.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
+import { groupsOf } from '../groups.js';
 import { keysOf } from '../inputs.js';
 import { isMessage } from '../measures/conversation.js';
 import { endsIn, goldIn } from '../measures/right-answers.js';
@@ -74,6 +76,54 @@ export const b56: Fault = {
       },
       says: (m) =>
         say`Of the ${m.prompts} prompts of a step ${m.different} ${m.different === 1 ? 'is' : 'are'} different, and one prompt has several reference answers: rows have the prompts of other rows, or a prompt lacks something that its answer depends on.`,
+    }),
+    runCheck({
+      code: 'B56.missing',
+      title: 'Every row has a reference answer where others have one',
+      stage: 'data',
+      kind: 'heuristic',
+      level: 1,
+      rank: 1,
+      threshold: `over all records, fewer than ${SEVERAL} prompts lack a reference answer which most others have, or some completion of theirs earns more than the least`,
+      sources: [],
+      why: 'Seen in two data sets that were put together, with the answers in columns of different names: a quarter of the rows could never be paid.',
+      remedy: 'Bring the answers of all rows into one column, or leave these rows out.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B20', 'B28', 'B30', 'B62'],
+      settles: 'The columns of one of these rows, printed beside those of another.',
+      proofs: ['TRL run'],
+      needs: ['answers', 'promptOf', 'totals'],
+      see({ answers, promptOf, totals }, { prompts }) {
+        const graded = withoutNaN(totals);
+        const earned = answers.map((answer, p) => ({
+          has: answer !== null,
+          most: Number.NaN,
+          row: prompts?.rows?.[p],
+        }));
+        for (const group of groupsOf(promptOf)) {
+          const own = withoutNaN(group.map((b) => totals[b]!));
+          if (own.length > 0) earned[promptOf[group[0]!]!]!.most = largest(own);
+        }
+        return { least: smallest(graded), prompts: earned };
+      },
+      test(seen): Outcome<{ prompts: number; without: number; column?: string }> {
+        const all = seen.flatMap(({ step, value }) =>
+          value.prompts.map((one, prompt) => ({ ...one, step, prompt })),
+        );
+        const [without, others] = [all.filter(({ has }) => !has), all.filter(({ has }) => has)];
+        if (others.length < without.length) return notApplicable('reference answers of most prompts');
+        const least = smallest(seen.map(({ value }) => value.least));
+        const measured = { prompts: all.length, without: without.length };
+        if (without.length < SEVERAL || !without.every(({ most }) => most <= least)) return pass(measured);
+        const known = new Set(others.flatMap(({ row }) => columnsOf(row)));
+        const column = columnsOf(without[0]!.row).find((name) => !known.has(name));
+        return warn(
+          { ...measured, ...(column !== undefined && { column }) },
+          without.map(({ step, prompt }) => ({ step, prompt })),
+        );
+      },
+      says: (m) =>
+        say`${m.without} of ${m.prompts} prompts have no reference answer, which the others have, and none of their completions earns anything${m.column === undefined ? '' : say`: these rows have a column ${quote(m.column)} that the others lack`}.`,
     }),
     stepCheck({
       code: 'B56.gold',
@@ -413,3 +463,7 @@ const hasWord = (text: string, answer: string): boolean =>
     const after = parts[i + 1];
     return after !== undefined && !/[\p{L}\p{N}]$/u.test(before) && !/^[\p{L}\p{N}]/u.test(after);
   });
+
+/** The columns of a row of the data that have a value. */
+const columnsOf = (row: unknown): string[] =>
+  isObject(row) ? Object.keys(row).filter((name) => row[name] !== null && row[name] !== undefined) : [];
