@@ -187,6 +187,19 @@ it('a tensor that the optimizer lacks leads over what follows from it', () => {
   expect(check.says(judged('without gradients', 1).measured)).toContain('is without gradients');
 });
 
+it('weights that something else than an update changed lead over their sum', () => {
+  const check = registry.find(({ code }) => code === 'H08.changed') as StepCheck;
+  const left = { ...compared, handOver: 'weights' as const, quantity: 'weight that the step before left' };
+  const judged = (found: number) =>
+    check.test(
+      record([{ ...left, found, plain: 0.347, deviation: 0.347 - found, bound: 0, tensor: 'lm_head' }]),
+    ) as Found<{ tensor: string; is: number; was: number; compared: number }>;
+  expect(judged(0.347).verdict).toBe('pass');
+  const apart = judged(0.1);
+  expect(apart).toMatchObject({ verdict: 'fail', measured: { tensor: 'lm_head', is: 0.1, was: 0.347 } });
+  expect(check.says(apart.measured)).toContain('lm_head was 0.347, and is 0.1');
+});
+
 it('log-probs of the sampler alone are those of what decodes, unless another prompt explains them', () => {
   const check = registry.find(({ code }) => code === 'H02.alone') as StepCheck;
   const outcome = check.test(logprobs(-2, -1)) as Found<{ from: string }>;

@@ -308,6 +308,7 @@ export function richRecord({
         { handOver: 'completion' as const, quantity: 'log-prob of the sampler' },
         { handOver: 'old log-probs' as const, quantity: 'log-prob of the policy' },
         { handOver: 'update' as const, quantity: 'tensor of the optimizer' },
+        { handOver: 'weights' as const, quantity: 'weight that the step before left' },
       ].map((one) => ({ ...one, compared: 9, found: 1, plain: 1.5, deviation: 0.5, bound: 1 })),
       missing: [],
     },

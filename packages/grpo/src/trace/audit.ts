@@ -90,6 +90,9 @@ export const FIRST_TOKEN = 'log-prob of the sampler of a first token';
 /** The quantity that tells whether the optimizer holds what the model trains. */
 export const HELD_TENSOR = 'tensor of the optimizer';
 
+/** The quantity that tells whether something changed a weight between two updates. */
+export const LEFT_WEIGHT = 'weight that the step before left';
+
 /** Names the comparison of what the gradient of the entropy is multiplied by in the gradient: −c where the bonus has the coefficient c. */
 export const ENTROPY_SHARE = 'share of the entropy in the gradient';
 

@@ -9,6 +9,7 @@ export {
   HAND_OVERS,
   type HandOver,
   HELD_TENSOR,
+  LEFT_WEIGHT,
   LIKELIHOOD,
 } from './audit.js';
 export { AGAIN, CANARY, PART, TOTAL } from './canary-kinds.js';

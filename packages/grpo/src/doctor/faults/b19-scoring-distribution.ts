@@ -224,7 +224,7 @@ export const b19: Fault = {
       sources: ['huggingface/trl#6789', 'huggingface/trl#7269'],
       why: 'Top-p and top-k multiply every importance ratio by the probability that they kept.',
       remedy:
-        'Keep the support of each token (rollout.keepSupport=true; of vLLM --return-sampling-mask), or train with top_p 1, top_k 0; leave penalties and a minimum length out.',
+        'Keep the support of each token (rollout.keepSupport=true; of vLLM --return-sampling-mask), or train with top_p 1, top_k 0; leave penalties and a minimum length out, of generation_kwargs and generation_config.json, too.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B39'],
       settles: 'The mean of exp(plain − drawn): the share of probability that sampling kept.',

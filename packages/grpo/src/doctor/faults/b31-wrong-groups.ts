@@ -54,7 +54,7 @@ export const b31: Fault = {
       sources: ['huggingface/trl#3181', 'huggingface/trl#3098'],
       why: 'A trainer that takes each G completions in a row for a group compares answers to different questions. A sampler of the data that does not repeat each row brings this about, and a prompt that is drawn anew for each of its completions.',
       remedy:
-        'Look at what repeats the prompts: each must be there as often as a group has completions, one after another.',
+        'Look at what repeats the prompts: each must be there as often as a group has completions, one after another. Rows that are made anew at each access, by a transform, differ within a group as well.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B21', 'B30', 'B33', 'B34', 'H04'],
       settles: 'The prompts of one group of completions, printed where the advantages are computed.',
