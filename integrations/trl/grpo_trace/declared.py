@@ -210,7 +210,10 @@ def _short(value) -> str:
 
 
 def chosen_by(args) -> dict:
-    """How the run chooses its best checkpoint; empty where it does not."""
+    """How the run chooses its best checkpoint, or when it lowers its rate; empty where it does neither."""
+    if getattr(args.lr_scheduler_type, "value", args.lr_scheduler_type) == "reduce_lr_on_plateau":
+        greater = (args.lr_scheduler_kwargs or {}).get("mode", "min") == "max"
+        return {"bestBy": {"metric": args.metric_for_best_model or "loss", "greaterIsBetter": greater, "lowersRate": True}}
     if not getattr(args, "load_best_model_at_end", False):
         return {}
     return {"bestBy": {"metric": args.metric_for_best_model or "loss", "greaterIsBetter": bool(args.greater_is_better)}}

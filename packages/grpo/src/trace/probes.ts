@@ -139,8 +139,10 @@ export const probesSchema = z.object({
   skipped: z.number().int().optional(),
   /** How often the batch was sampled again, and only one of these was trained on. */
   discarded: z.number().int().optional(),
-  /** The metric of the evaluation by which the run keeps its best checkpoint. */
-  bestBy: z.object({ metric: z.string(), greaterIsBetter: z.boolean() }).optional(),
+  /** The metric of the evaluation by which the run keeps its best checkpoint, or lowers its rate where it is no better. */
+  bestBy: z
+    .object({ metric: z.string(), greaterIsBetter: z.boolean(), lowersRate: z.boolean().optional() })
+    .optional(),
   /** Checksums of the weights of policy and reference before the update, where both have the same tensors. */
   checksums: z.object({ policy: real, reference: real }).optional(),
 });

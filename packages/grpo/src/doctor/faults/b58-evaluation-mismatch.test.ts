@@ -189,9 +189,11 @@ testLogCheck('B58.lost', [
   { name: 'four of them', metrics: { eval_reward: [0.7, 0.7, 0.7, 0.2] }, verdict: 'not applicable' },
 ]);
 
-const bestBy = (metric: string, greaterIsBetter: boolean) => (record: StepRecord) => {
-  record.probes!.bestBy = { metric, greaterIsBetter };
-};
+const bestBy =
+  (metric: string, greaterIsBetter: boolean, lowersRate = false) =>
+  (record: StepRecord) => {
+    record.probes!.bestBy = { metric, greaterIsBetter, lowersRate };
+  };
 
 testStepCheck('B58.best', [
   { name: 'the loss', plant: bestBy('loss', false), verdict: 'warn', measured: { isLoss: true } },
@@ -201,6 +203,12 @@ testStepCheck('B58.best', [
     plant: bestBy('eval_reward', false),
     verdict: 'warn',
     measured: { isLoss: false },
+  },
+  {
+    name: 'a rate that is lowered where the reward has not fallen',
+    plant: bestBy('eval_reward', false, true),
+    verdict: 'warn',
+    measured: { lowersRate: true },
   },
   { name: 'the greatest reward', plant: bestBy('eval_reward', true), verdict: 'pass' },
   { name: 'the least length', plant: bestBy('eval_completions/mean_length', false), verdict: 'pass' },

@@ -30,7 +30,7 @@ export const b58: Fault = {
   checks: [
     stepCheck({
       code: 'B58.best',
-      title: 'The best checkpoint is chosen by what should be good',
+      title: 'The best checkpoint is chosen by what should be good, and the rate lowered where it is not',
       stage: 'evaluation',
       kind: 'heuristic',
       level: 8,
@@ -38,22 +38,25 @@ export const b58: Fault = {
       threshold: 'the metric is not the loss, and of a reward the greater is the better',
       sources: ['huggingface/trl@f2cd57710ae3:trl/trainer/grpo_trainer.py'],
       why: 'The loss of GRPO is a mean of advantages, about 0 for any policy: its least value is noise. The metric is the loss unless it is set.',
-      remedy: 'metric_for_best_model="eval_reward" and greater_is_better=True.',
+      remedy:
+        'metric_for_best_model="eval_reward" and greater_is_better=True; of a rate that follows a metric lr_scheduler_kwargs={"mode": "max"}.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
       settles: 'The evaluated reward of the checkpoint that was kept, beside that of the others.',
       proofs: ['TRL run'],
       needs: ['probes'],
       test({ probes: { bestBy } }) {
         if (!bestBy) return notApplicable('probes.bestBy');
-        const { metric, greaterIsBetter } = bestBy;
+        const { metric, greaterIsBetter, lowersRate = false } = bestBy;
         const isLoss = /(^|_)loss$/.test(metric);
         const isReversed = !greaterIsBetter && /reward/.test(metric);
-        return (isLoss || isReversed ? warn : pass)({ metric, isLoss });
+        return (isLoss || isReversed ? warn : pass)({ metric, isLoss, lowersRate });
       },
-      says: ({ metric, isLoss }) =>
-        isLoss
-          ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
-          : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
+      says: ({ metric, isLoss, lowersRate }) =>
+        lowersRate
+          ? say`The learning rate is lowered whenever ${metric} has not fallen (ReduceLROnPlateau in mode min): ${isLoss ? 'the loss of GRPO lies about 0 for any policy' : 'it is lowered while the policy gets better'}.`
+          : isLoss
+            ? say`The best checkpoint is chosen by ${metric}: the loss of GRPO lies about 0 for good and bad policies alike, so the choice is one of chance.`
+            : say`The best checkpoint is the one with the least ${metric}: the worst policy is kept.`,
     }),
     stepCheck({
       code: 'B58.golds',
