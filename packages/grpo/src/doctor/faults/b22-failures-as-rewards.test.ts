@@ -146,6 +146,10 @@ describe('B22.turned', () => {
     expect(judged((isRight, b, step) => Number(isRight && (step < 3 || b > 5)))).toMatchObject({
       verdict: 'pass',
     });
+    // Wrong answers that are right in part, by a judge that dies.
+    expect(judged((isRight, _, step) => (step < 3 ? Number(isRight) : isRight ? 0 : 0.9))).toMatchObject({
+      verdict: 'pass',
+    });
     expect(judged((isRight, b) => Number(b < 6 ? !isRight : isRight))).toMatchObject({
       verdict: 'not applicable',
     });

@@ -40,8 +40,10 @@ function turnOf(
 ): (Turn & { isTurned: boolean; evidence: Evidence[] }) | undefined {
   const all = records.flatMap(({ step, graded }) => graded.map((one) => ({ ...one, step })));
   const values = all.map(({ value }) => value);
-  const middle = (largest(values) + smallest(values)) / 2;
-  const isOff = ({ isRight, value }: Graded) => isRight !== value > middle;
+  const most = largest(values);
+  const middle = (most + smallest(values)) / 2;
+  // A wrong answer may be right in part.
+  const isOff = ({ isRight, value }: Graded) => (isRight ? value <= middle : value >= most);
   // Whole records, until enough right answers are among them.
   let begun = 0;
   let right = 0;
@@ -161,7 +163,7 @@ export const b22: Fault = {
       kind: 'heuristic',
       level: 1,
       rank: 1,
-      threshold: `of a reward that tells right from wrong in ${percent(AGREED)} of the first ${BEGUN} completions or more, ${SOME_RIGHT} right ones among them, later fewer than ${SOME_RIGHT} right answers go unpaid or fewer than ${SOME_RIGHT} wrong ones are paid, or both are fewer than ${percent(TURNED)} of all`,
+      threshold: `of a reward that tells right from wrong in ${percent(AGREED)} of the first ${BEGUN} completions or more, ${SOME_RIGHT} right ones among them, later fewer than ${SOME_RIGHT} right answers go unpaid or fewer than ${SOME_RIGHT} wrong ones are paid in full, or both are fewer than ${percent(TURNED)} of all`,
       sources: [],
       why: 'Seen in a reward that kept its values by the text of a completion, without the prompt: right at first, later it paid what had been right elsewhere.',
       remedy:
