@@ -110,6 +110,14 @@ class MovedAdvantages(GRPOTrainer):
         return output
 
 
+class SampledAgain(GRPOTrainer):
+    """Samples each batch twice and trains on the second."""
+
+    def _generate_and_score_completions(self, *args, **kwargs):
+        super()._generate_and_score_completions(*args, **kwargs)
+        return super()._generate_and_score_completions(*args, **kwargs)
+
+
 class NewMoments(GRPOTrainer):
     """Begins each step with an optimizer that remembers nothing."""
 
@@ -308,6 +316,7 @@ RUNS = {
     "stale-old": {"trainer_class": StaleOld},
     "moved-advantages": {"trainer_class": MovedAdvantages},
     "detached": {"trainer_class": Detached},
+    "sampled-again": {"trainer_class": SampledAgain},
     "new-moments": {"trainer_class": NewMoments, "max_steps": 2},
     "noise-behind-clip": {"callbacks": [NoiseBehindClip()]},
     "open-template": {"tokenizer": open_tokenizer},
