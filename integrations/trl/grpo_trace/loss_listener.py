@@ -35,16 +35,14 @@ class LossListener:
     def on_compute_loss(self, original, model, inputs, *args, **kwargs):
         if self.recorder.recording is None:
             return original(model, inputs, *args, **kwargs)
-        with self.recorder.aside():
-            if ROW not in inputs:
-                raise RecorderError(
-                    f"TRL {trl.__version__} builds its micro-batches anew: their rows cannot be told apart"
-                )
-        if self.recorder.recording is None:
+        if ROW not in inputs:
+            self.recorder.drop(f"TRL {trl.__version__} builds its micro-batches anew: their rows cannot be told apart")
             return original(model, inputs, *args, **kwargs)
         outside, self.passes = Pass(inputs), []
         with self._listening(outside):
             loss = original(model, inputs, *args, **kwargs)
+        if self.recorder.rollout is None:
+            return loss
         with self.recorder.timed("probe"), self.recorder.aside():
             # TRL's own loss within an override counts; where the override never calls it, the override is the loss.
             for loss_pass in self.passes or [outside]:
@@ -58,9 +56,11 @@ class LossListener:
         if self.listening is None:
             return original(model, inputs, *args, **kwargs)
         rows = self.listening.inputs[ROW]
-        with self.recorder.aside():
-            if ROW not in inputs and len(inputs["completion_ids"]) != len(rows):
-                raise RecorderError("an override of compute_loss cuts micro-batches anew: their rows cannot be told apart")
+        if self.recorder.rollout is None:
+            return original(model, inputs, *args, **kwargs)
+        if ROW not in inputs and len(inputs["completion_ids"]) != len(rows):
+            self.recorder.drop("an override of compute_loss cuts micro-batches anew: their rows cannot be told apart")
+            return original(model, inputs, *args, **kwargs)
         self.passes.append(Pass({ROW: rows, **inputs}))
         with self._listening(self.passes[-1]):
             return original(model, inputs, *args, **kwargs)

@@ -101,12 +101,13 @@ class Recorder:
         try:
             yield
         except Exception as error:
-            rollout, self.rollout = self.rollout, None
-            step = rollout.step if rollout else self.trainer.state.global_step
-            warnings.warn(
-                f"grpo_trace leaves step {step} without a record, and the run goes on: {type(error).__name__}: {error}",
-                stacklevel=3,
-            )
+            self.drop(f"{type(error).__name__}: {error}")
+
+    def drop(self, why: str) -> None:
+        """Leaves the step without a record."""
+        rollout, self.rollout = self.rollout, None
+        step = rollout.step if rollout else self.trainer.state.global_step
+        warnings.warn(f"grpo_trace leaves step {step} without a record, and the run goes on: {why}", stacklevel=4)
 
     @property
     def recording(self) -> Rollout | None:

@@ -47,7 +47,7 @@ function tokenizerOf({ tokenizer, endIds }: Renderer, text: string): NonNullable
   };
 }
 
-/** What the template puts before an answer and after it; nothing where it cannot be told, or for plain text. */
+/** Renders an answer to see the template's text before and after it; nothing for plain text, and where it cannot be told. */
 function aroundAnswer(
   { template, tokenizer }: Renderer,
   prompt: Prompt | undefined,
@@ -65,7 +65,7 @@ function aroundAnswer(
   };
 }
 
-/** What stands between an answer and the next question; nothing where the template takes no second one. */
+/** Returns the text between an answer and the next question; nothing where the template refuses a second one. */
 function afterAnswer(render: () => string): string | undefined {
   try {
     return render().split(ANSWER)[1]?.split(QUESTION)[0];

@@ -41,7 +41,7 @@ const promptsSchema = z.object({
   texts: z.array(z.string()).optional(),
   /** What the template puts before an assistant's answer; empty for plain text and where it puts nothing. */
   assistantHeader: z.string().optional(),
-  /** What the template puts between an assistant's answer and the next question. */
+  /** The template's text between an assistant's answer and the next question. */
   afterAnswer: z.string().optional(),
   /** The row of the data, for its answer. `[P]` */
   rows: z.array(z.unknown()).optional(),

@@ -133,6 +133,7 @@ const bare = (text: string) =>
 
 /** The characters of a content that a text has fewer of, though all its letters and digits are there. */
 function lostCharacters(content: string, text: string): string[] {
+  if (text.includes(content.trim())) return [];
   const [own, found] = [content, text].map((one) => one.normalize('NFKC').toLowerCase());
   if (bare(content) === '' || !spells(content, text)) return [];
   const count = (all: string, character: string) => all.split(character).length;

@@ -1,11 +1,11 @@
-import { largest, smallest, withoutNaN } from '../../maths/moments.js';
+import { largest, nonzero, smallest, sum, withoutNaN } from '../../maths/moments.js';
 import { CANARY } from '../../trace/index.js';
 import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { at } from '../log-view.js';
 import { judgeCanaries, SETTLES, SHARE } from '../measures/canaries.js';
-import { byReward, isNatural } from '../measures/grades.js';
-import { endsIn, goldIn } from '../measures/right-answers.js';
+import { byReward, type Graded, gradedAnswers, isNatural } from '../measures/grades.js';
+import { endsIn } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
 
@@ -15,12 +15,6 @@ const MANY = 0.3;
 const [BEGUN, AGREED, SOME_RIGHT] = [16, 0.95, 4];
 /** Share of completions that it tells the other way round. */
 const TURNED = 0.15;
-
-interface Graded {
-  completion: number;
-  isRight: boolean;
-  value: number;
-}
 
 /** A reward that began by agreeing with the reference answers, and its later grades. */
 type Turn = {
@@ -33,42 +27,41 @@ type Turn = {
   paid: number;
 };
 
-/** What became of a reward that began by agreeing with the reference answers; undefined of another. */
+/** A reward's later grades, where it began by agreeing with the reference answers. */
 function turnOf(
   reward: string,
-  records: readonly { step: number; graded: readonly Graded[] }[],
+  records: readonly (Graded & { step: number })[],
 ): (Turn & { isTurned: boolean; evidence: Evidence[] }) | undefined {
-  const all = records.flatMap(({ step, graded }) => graded.map((one) => ({ ...one, step })));
-  const values = all.map(({ value }) => value);
-  const most = largest(values);
-  const middle = (most + smallest(values)) / 2;
-  // A wrong answer may be right in part.
-  const isOff = ({ isRight, value }: Graded) => (isRight ? value <= middle : value >= most);
+  const most = largest(records.map(({ values }) => largest(values)));
+  const middle = (most + smallest(records.map(({ values }) => smallest(values)))) / 2;
+  const counted = records.map(({ step, completions, isRight, values }) => {
+    // A wrong answer may be right in part.
+    const off = [...values.keys()].filter((i) => (isRight[i] ? values[i]! <= middle : values[i]! >= most));
+    const unpaid = off.filter((i) => isRight[i]).length;
+    const [first = 0] = off;
+    const evidence = { step, completion: completions[first] ?? 0, values: { value: values[first] ?? 0 } };
+    return { all: values.length, right: nonzero(isRight), unpaid, paid: off.length - unpaid, evidence };
+  });
+  const over = (some: typeof counted, key: 'all' | 'right' | 'unpaid' | 'paid') =>
+    sum(some.map((one) => one[key]));
   // Whole records, until enough right answers are among them.
-  let begun = 0;
-  let right = 0;
-  for (const { graded } of records) {
-    if (begun >= BEGUN && right >= SOME_RIGHT) break;
-    begun += graded.length;
-    right += graded.filter((one) => one.isRight).length;
-  }
-  const [first, later] = [all.slice(0, begun), all.slice(begun)];
-  const agreed = first.filter((one) => !isOff(one)).length;
-  if (right < SOME_RIGHT || right === begun || later.length === 0 || agreed < AGREED * begun)
+  const isBegun = (n: number) => {
+    const first = counted.slice(0, n);
+    return over(first, 'all') >= BEGUN && over(first, 'right') >= SOME_RIGHT;
+  };
+  let n = 1;
+  while (n < counted.length && !isBegun(n)) n++;
+  const [first, later] = [counted.slice(0, n), counted.slice(n)];
+  const began = over(first, 'all');
+  const agreed = began - over(first, 'unpaid') - over(first, 'paid');
+  if (!isBegun(n) || over(first, 'right') === began || later.length === 0 || agreed < AGREED * began)
     return undefined;
-  const off = later.filter(isOff);
-  const [unpaid, paid] = [off.filter((one) => one.isRight).length, off.filter((one) => !one.isRight).length];
-  const laterRight = later.filter((one) => one.isRight).length;
+  const [all, right] = [over(later, 'all'), over(later, 'right')];
+  const [unpaid, paid] = [over(later, 'unpaid'), over(later, 'paid')];
   return {
-    reward,
-    agreed,
-    began: begun,
-    right: laterRight,
-    unpaid,
-    wrong: later.length - laterRight,
-    paid,
-    isTurned: Math.min(unpaid, paid) >= SOME_RIGHT && off.length >= TURNED * later.length,
-    evidence: off.map(({ step, completion, value }) => ({ step, completion, values: { value } })),
+    ...{ reward, agreed, began, right, unpaid, wrong: all - right, paid },
+    isTurned: Math.min(unpaid, paid) >= SOME_RIGHT && unpaid + paid >= TURNED * all,
+    evidence: later.filter((one) => one.unpaid + one.paid > 0).map(({ evidence }) => evidence),
   };
 }
 
@@ -173,24 +166,12 @@ export const b22: Fault = {
       settles: 'One of these completions, graded by hand in a new process.',
       proofs: ['TRL run'],
       needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
-      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
-        const graded = texts.map((text, b) => {
-          const gold = goldIn(answers[promptOf[b]!] ?? '');
-          return { completion: b, isRight: gold !== '' && endsIn(text, gold) };
-        });
-        return rewardNames.map((reward, k) => ({
-          reward,
-          graded: graded.flatMap((one) => {
-            const value = rewardValues[k * texts.length + one.completion]!;
-            return Number.isNaN(value) ? [] : [{ ...one, value }];
-          }),
-        }));
-      },
+      see: (given) => gradedAnswers(given, (text, gold) => gold !== '' && endsIn(text, gold)),
       test(seen): Outcome<Turn> {
         const turns = byReward(seen).flatMap(({ reward, own }) => turnOf(reward, own) ?? []);
         if (turns.length === 0)
           return notApplicable('a reward that begins by telling right answers from wrong ones');
-        const [worst] = turns.sort((one, other) => other.evidence.length - one.evidence.length);
+        const [worst] = turns.sort((one, other) => other.unpaid + other.paid - one.unpaid - one.paid);
         const { evidence, isTurned, ...measured } = worst!;
         return isTurned ? warn(measured, evidence) : pass(measured);
       },

@@ -2,7 +2,7 @@ import { isFlat, largest, smallest, sum } from '../../maths/moments.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { groupsOf } from '../groups.js';
-import { byReward, FORM, gradesOf } from '../measures/grades.js';
+import { byReward, FORM, gradedAnswers, gradesOf } from '../measures/grades.js';
 import { contains, endsIn, goldIn, lastNumbers } from '../measures/right-answers.js';
 import { type Evidence, inform, notApplicable, type Outcome, pass, warn } from '../outcome.js';
 import { percent, quote, say } from '../sentence.js';
@@ -42,38 +42,29 @@ export const b27: Fault = {
       settles: 'The reference answer plus 1, graded by hand.',
       proofs: ['TRL run'],
       needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
-      see({ answers, texts, promptOf, rewardNames, rewardValues }) {
-        const numbered = texts.flatMap((text, b) => {
-          const gold = goldIn(answers[promptOf[b]!] ?? '');
-          const [given, right] = lastNumbers(text, gold) ?? [];
-          if (given === undefined) return [];
-          const isRight = given === right;
-          return isRight || !contains(text, gold) ? [{ b, isRight, gold, text: `…${text.slice(-40)}` }] : [];
-        });
-        return rewardNames.map((reward, k) => ({
-          reward,
-          graded: numbered.map((one) => ({ ...one, value: rewardValues[k * texts.length + one.b]! })),
-        }));
-      },
+      see: (given) =>
+        gradedAnswers(given, (text, gold) => {
+          const [own, right] = lastNumbers(text, gold) ?? [];
+          if (own === undefined) return undefined;
+          return own === right || (contains(text, gold) ? undefined : false);
+        }),
       test(seen): Outcome<Lenience> {
         const found = byReward(seen).flatMap(({ reward, own }) => {
-          const all = own.flatMap(({ step, graded }) => graded.map((one) => ({ ...one, step })));
-          const [right, wrong] = [all.filter((one) => one.isRight), all.filter((one) => !one.isRight)];
-          const most = largest(right.map(({ value }) => value));
-          const isPaid = ({ value }: { value: number }) => value >= most;
-          const [rightPaid, wrongPaid] = [right.filter(isPaid), wrong.filter(isPaid)];
-          if (right.length < ENOUGH_RIGHT || rightPaid.length < PAYS_RIGHT * right.length) return [];
-          if (wrong.length === 0 || wrongPaid.length > PAYS_WRONG * wrong.length) return [];
-          const evidence = wrongPaid.map(
-            ({ step, b, text, gold }): Evidence => ({
-              step,
-              completion: b,
-              text,
-              values: { gold },
-            }),
-          );
-          const measured = { reward, paid: rightPaid.length + wrongPaid.length, wrong: wrongPaid.length };
-          return [{ measured, evidence }];
+          const valuesOf = (right: 0 | 1) =>
+            own.flatMap(({ isRight, values }) => [...values].filter((_, i) => isRight[i] === right));
+          const [right, wrong] = [valuesOf(1), valuesOf(0)];
+          const most = largest(right);
+          const [rightPaid, wrongPaid] = [right, wrong].map(
+            (values) => values.filter((value) => value >= most).length,
+          ) as [number, number];
+          if (right.length < ENOUGH_RIGHT || rightPaid < PAYS_RIGHT * right.length) return [];
+          if (wrong.length === 0 || wrongPaid > PAYS_WRONG * wrong.length) return [];
+          const evidence = own.flatMap(({ step, example }): Evidence[] => {
+            if (!example || example.value < most) return [];
+            const { completion, text, gold } = example;
+            return [{ step, completion, text, values: { gold } }];
+          });
+          return [{ measured: { reward, paid: rightPaid + wrongPaid, wrong: wrongPaid }, evidence }];
         });
         if (found.length === 0) return notApplicable('a reward that tells right numbers from wrong ones');
         const { measured, evidence } = found.sort((a, b) => b.measured.wrong - a.measured.wrong)[0]!;

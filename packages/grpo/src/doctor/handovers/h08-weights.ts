@@ -18,7 +18,7 @@ const audited = handOverCheck({
   proofs: ['native'],
 });
 
-/** Of a trainer whose weights are there one by one: it says more than their sum. */
+/** Holds single weights, where a trainer has them: they say more than their sum. */
 const changed = stepCheck({
   ...OF_HAND_OVERS,
   code: 'H08.changed',

@@ -12,7 +12,7 @@ const MODEL = 0;
 /** Matches what ends completions by itself: the limit and the end tokens. */
 const USUAL_STOP = /^(MaxLength|EosToken)Criteria$/;
 
-/** What else transformers' sampler stops by, such as a clock or strings. */
+/** Returns the criteria besides limit and end tokens by which the sampler of transformers stops, such as a clock or strings. */
 export function otherStops({ settings }: StepRecord): string[] {
   const { stoppingCriteria: criteria } = isObject(settings) ? settings : {};
   return Array.isArray(criteria) ? criteria.map(String).filter((name) => !USUAL_STOP.test(name)) : [];

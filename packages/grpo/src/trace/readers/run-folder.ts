@@ -72,7 +72,7 @@ export function readRunFolder({ path, names, watch }: Place): Reading {
   };
 }
 
-/** What became of the steps of a run that has no record of a wrong one. */
+/** Tells how many steps were audited, of a run that has no record of a wrong one. */
 function ofSft(log: SeriesReading | undefined): string {
   const entries = log?.series.entries ?? [];
   const audited = entries.filter(({ values }) => AUDITED in values).length;
