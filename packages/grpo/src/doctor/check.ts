@@ -127,6 +127,21 @@ export interface Observation<T> {
 
 export type Check = StepCheck | RunCheck | LogCheck;
 
+/** A check as it is written: what is left out follows from the rest, or is empty. */
+type Written<C extends CheckInfo, Own extends string> = Omit<
+  C,
+  'scope' | 'kind' | 'sources' | 'proofs' | 'says' | Own
+> &
+  Partial<Pick<C, 'sources' | 'proofs'>>;
+
+/** Fills in the rest of a check: only what nothing needs to settle may fail. */
+const whole = <C extends Partial<Pick<CheckInfo, 'settles' | 'sources' | 'proofs'>>>(check: C) => ({
+  ...check,
+  sources: check.sources ?? [],
+  proofs: check.proofs ?? [],
+  kind: (check.settles === undefined ? 'identity' : 'heuristic') as Kind,
+});
+
 /** The stage of a step, by its name in the trainer, that must do as declared for the identities of a check. */
 const STAGE_OF: Partial<Record<Stage, string>> = {
   template: 'render',
@@ -153,19 +168,20 @@ function replacedBy({ stage, kind }: Pick<Check, 'stage' | 'kind'>, declared?: D
  * measured.
  */
 export function stepCheck<const N extends InputName, M extends Measurements>(
-  check: Omit<StepCheck, 'scope' | 'needs' | 'test' | 'says'> & {
+  check: Written<StepCheck, 'needs' | 'test'> & {
     needs: readonly N[];
     test(given: Pick<Inputs, N>, record: StepRecord): Outcome<M>;
     says(measured: M): string;
   },
 ): StepCheck {
-  const { needs, test, ...info } = check;
+  const { needs, test, ...written } = check;
+  const info = whole(written);
   return {
     ...info,
     scope: 'step',
     needs,
     test(record) {
-      const replaced = replacedBy(check, record.declared);
+      const replaced = replacedBy(info, record.declared);
       if (replaced !== undefined) return notApplicable(replaced);
       const { given, missing } = inputsOf(record, needs);
       return given ? test(given, record) : notApplicable(...missing);
@@ -175,16 +191,16 @@ export function stepCheck<const N extends InputName, M extends Measurements>(
 
 /** Makes a check of several steps; `see` gets the inputs that it names and returns what to keep, or what is missing. */
 export function runCheck<const N extends InputName, T extends object, M extends Measurements>(
-  check: Omit<RunCheck, 'scope' | 'needs' | 'see' | 'test' | 'says'> & {
+  check: Written<RunCheck, 'needs' | 'see' | 'test'> & {
     needs: readonly N[];
     see(given: Pick<Inputs, N>, record: StepRecord): T | string;
     test(seen: readonly Observation<T>[]): Outcome<M>;
     says(measured: M): string;
   },
 ): RunCheck {
-  const { needs, see, test, ...info } = check;
+  const { needs, see, test, ...written } = check;
   return {
-    ...info,
+    ...whole(written),
     scope: 'run',
     needs,
     see(record) {
@@ -221,16 +237,17 @@ const lengthOf = (list: unknown) => (list as ArrayLike<unknown>).length;
 
 /** Makes a check of a log; its test is asked only where every needed metric is there. */
 export function logCheck<M extends Measurements>(
-  check: Omit<LogCheck, 'scope' | 'test' | 'says'> & {
+  check: Written<LogCheck, 'test'> & {
     test(log: LogView): Outcome<M>;
     says(measured: M): string;
   },
 ): LogCheck {
+  const info = whole(check);
   return {
-    ...check,
+    ...info,
     scope: 'log',
     test(log) {
-      const replaced = replacedBy(check, log.declared);
+      const replaced = replacedBy(info, log.declared);
       if (replaced !== undefined) return notApplicable(replaced);
       if (check.exactLogprobs && log.isEstimated)
         return notApplicable('exact log-probs: those of a masked-diffusion model are estimates');

@@ -10,7 +10,6 @@ export interface HandOverInfo
     Partial<Pick<StepCheck, 'why' | 'consequence'>> {
   code: `H${number}`;
   handOver: HandOver;
-  name: string;
   /** What must hold, as a statement. */
   title: string;
   /** What is wrong where it does not. */
@@ -50,16 +49,14 @@ export function bothLogProbs(audit: Audit) {
 }
 
 /** The check that holds a hand-over of the audit to the plain path: every comparison within its bound. */
-export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOverInfo): Fault {
+export function handOverCheck({ code, handOver, wrong, ...info }: HandOverInfo): Fault {
   const check = stepCheck({
     ...OF_HAND_OVERS,
     ...info,
     code: `${code}.audit`,
-    kind: 'identity',
     rank: LAST,
     threshold:
       'each number that the audit compared lies within its recorded bound of what the plain path has; the bound follows from number type and length',
-    sources: [],
     needs: ['audit'],
     test({ audit }) {
       const own = audit.comparisons.filter((one) => one.handOver === handOver);
@@ -104,7 +101,7 @@ export function handOverCheck({ code, handOver, name, wrong, ...info }: HandOver
       return say`The ${quantity}${of && ` of ${of}`} is ${both}.${apart}${all}`;
     },
   });
-  return { code, name, title: wrong, checks: [check] };
+  return { code, name: handOver, title: wrong, checks: [check] };
 }
 
 /** Says how many are off, and what they have in common; nothing of one alone. */

@@ -6,8 +6,6 @@ import { ENOUGH_STEPS, METRICS } from './course/run-course.js';
 import type { Diagnosis } from './examine.js';
 import { say } from './sentence.js';
 
-export const VERDICTS = ['sick', 'nothing found', 'too little to judge', 'not judged'] as const;
-
 /** Fewest entries in which a rise of the reward lasts, or that tell of a long run whose other steps are not told. */
 const FEWEST_RISING = 16;
 
@@ -18,7 +16,7 @@ const HIGH = 0.85;
  * `too little to judge`: nothing was found, in a log of few steps whose reward does not visibly rise. Step records are judged
  * one by one, so that with them nothing was found.
  */
-export type Verdict = (typeof VERDICTS)[number];
+export type Verdict = 'sick' | 'nothing found' | 'too little to judge' | 'not judged';
 
 export function verdictOf({ findings, judgements, course, records }: Diagnosis): Verdict {
   if (judgements.every(({ judged }) => judged === 0))

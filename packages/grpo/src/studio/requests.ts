@@ -144,7 +144,7 @@ export interface StepAnswer {
 /** Numbers of tokens, a column each; undefined where the record lacks it. */
 export interface TokenColumns {
   ids?: Int32Array;
-  /** Index into TOKEN_SOURCES: model, tool, template. */
+  /** 0 for a token of the model, 1 of a tool, 2 of the template. */
   source?: Uint8Array;
   mask?: Uint8Array;
   /** Ids that each token could have been drawn from, where they were kept: log-probs and entropy are over them. */

@@ -19,7 +19,7 @@ export { ownSeries } from './own-series.js';
 export type { Difference, Probes } from './probes.js';
 export { readStepRecord, type Stored } from './read.js';
 export { readCompletions } from './read-completions.js';
-export { RECORD_VERSION, type StepRecord, TOKEN_SOURCES, type UpdateRecord } from './record.js';
+export { RECORD_VERSION, type StepRecord, type UpdateRecord } from './record.js';
 export type { MetricSeries, MetricsEntry } from './series.js';
 export type { ServerRecord, WeightProbe } from './servers.js';
 export { supportRecordOf, supportsOf } from './support.js';

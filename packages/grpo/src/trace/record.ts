@@ -13,9 +13,6 @@ import { probesSchema } from './probes.js';
 import { listed, real } from './real.js';
 import { serverSchema } from './servers.js';
 
-/** Where a token of a completion comes from. Only the model's own are trained on. */
-export const TOKEN_SOURCES = ['model', 'tool', 'template'] as const;
-
 const count = z.number().int().nonnegative();
 
 const tokenizerSchema = z.object({
@@ -78,7 +75,7 @@ const completionsSchema = z.object({
   ids: ints.optional(),
   /** `[B]` */
   lengths: ints.optional(),
-  /** An index into {@link TOKEN_SOURCES}. `[T]`; all from the model when missing. */
+  /** 0 for a token of the model, the only ones that are trained on, 1 of a tool, 2 of the template. `[T]`; all from the model when missing. */
   source: bytes.optional(),
   /** Under softmax(logits / temperature), before truncation and penalties. `[T]` */
   samplerLogprobs: floats.optional(),

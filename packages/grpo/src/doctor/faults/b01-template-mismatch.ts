@@ -33,7 +33,6 @@ export const b01: Fault = {
       code: 'B01.markup',
       title: 'Completions do not begin with the template’s own tokens',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold: `at most ${100 * MARKED} % of the completions have a special token’s text in their first 120 characters; end tokens, padding and tags such as <think> do not count; after step 1 the check only informs`,
@@ -70,7 +69,6 @@ export const b01: Fault = {
       code: 'B01.plain',
       title: 'A model with a chat template gets conversations',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 3,
       threshold:
@@ -106,12 +104,10 @@ export const b01: Fault = {
       code: 'B01.split',
       title: 'Tokens of a template are tokens of the vocabulary',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold:
         'in fewer than half of the prompts stands a header or an end of ChatML, Llama 3 or Gemma that is no token of the vocabulary; other marks may be plain text by design, as Zephyr’s are',
-      sources: [],
       why: 'Seen in a ChatML template on a tokenizer without its tokens: each mark became seven pieces of text, prompts four times as long, and the model had never seen any.',
       remedy:
         'Use the template that the model was tuned with. A new one needs its tokens added (add_special_tokens), the embeddings resized, and training on it before GRPO.',
@@ -139,18 +135,15 @@ export const b01: Fault = {
       code: 'B01.twice',
       title: 'The template is applied once',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold: `in fewer than half of the prompts a header of the template, up to ${HEADER} tokens from a special token on, stands twice in a row, or begins anew within ${HEADER} tokens without an end token between; tokens of images and padding do not count`,
-      sources: [],
       why: 'Seen in data whose prompts had been rendered already, and were given as messages: a trainer renders messages once more. Between two turns there is an end.',
       remedy:
         'Give messages as they are, without tokens of the template, or the rendered text as a text; then read one prompt with its special tokens.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B20', 'B62'],
       settles: 'The ids of one prompt, decoded with their special tokens.',
-      proofs: [],
       needs: ['tokenizer', 'promptIds'],
       test({ tokenizer: { specialTokens, endIds = [], padId, bosId }, promptIds }) {
         if (!specialTokens) return notApplicable('tokenizer.specialTokens');

@@ -13,7 +13,6 @@ export const b02: Fault = {
       code: 'B02.prompt',
       title: 'Completions are scored after the prompt that they were sampled from',
       stage: 'tokens',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold: 'every id of every prompt equal; prompts without scored completions are left out',

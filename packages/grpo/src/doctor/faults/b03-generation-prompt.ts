@@ -24,7 +24,6 @@ export const b03: Fault = {
       code: 'B03.header',
       title: 'A rendered conversation ends by opening the assistant’s turn',
       stage: 'template',
-      kind: 'identity',
       level: 1,
       rank: 1,
       threshold:
@@ -52,11 +51,9 @@ export const b03: Fault = {
       code: 'B03.cut',
       title: 'No prompt is cut off at its end',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 3,
       threshold: `over all records, of different prompts of which ${percent(MOST)} or more end in the same ${END} tokens, no ${CUT} or more others are all as long as each other while none is longer`,
-      sources: [],
       why: 'Seen in prompts that were tokenized with truncation and decoded again: the longest lost their question mark and the assistant’s header, and none of their completions was ever right.',
       remedy:
         'Cut at the beginning (truncation_side="left"), allow more tokens, or leave rows out that are too long.',
@@ -89,11 +86,9 @@ export const b03: Fault = {
       code: 'B03.closed',
       title: 'A prompt does not end in a token that ends a completion',
       stage: 'template',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold: 'fewer than half of the prompts end in one of the tokens that end a completion',
-      sources: [],
       why: 'Seen with a tokenizer that adds its end token to every text: the model was asked to go on behind an end, and all completions were blank.',
       remedy:
         'Turn it off (add_eos_token=False, or the post-processor of the tokenizer), or put the header of an answer behind it (add_generation_prompt).',
@@ -123,12 +118,10 @@ export const b03: Fault = {
       code: 'B03.open',
       title: 'The template closes an answer with a special token where it opens one with such',
       stage: 'template',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold:
         'where special tokens stand around an answer, one follows it that ends a completion, or that does not also open the answer',
-      sources: [],
       why: 'Seen in a template of one’s own that opened turns and closed none: the model had learnt the end of a turn, and its prompts had turns without it.',
       remedy:
         'Close every message in the template with the end of turn that the model knows, or use the model’s own template.',
@@ -155,7 +148,6 @@ export const b03: Fault = {
       code: 'B03.blank',
       title: 'Completions are not blank',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold: `at most ${100 * BLANK} % of the completions are blank, within two standard errors; after step 1 a share of up to a half only informs`,

@@ -12,7 +12,6 @@ export const b04: Fault = {
       code: 'B04.bos',
       title: 'A prompt begins with as many BOS tokens as the model expects',
       stage: 'template',
-      kind: 'identity',
       level: 1,
       rank: 1,
       threshold: 'leading BOS tokens = tokenizer.expectedBos (0 or 1)',

@@ -26,7 +26,6 @@ export const b06: Fault = {
       code: 'B06.closed',
       title: 'Some completions close the tag that they open',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold: `no answer tag that at least half of the completions (${FEW} or more) open and none closes; completions at the length limit do not count`,
@@ -67,7 +66,6 @@ export const b06: Fault = {
       code: 'B06.stop',
       title: 'Rewards see the stop string',
       stage: 'template',
-      kind: 'identity',
       level: 1,
       rank: 3,
       threshold:
@@ -108,7 +106,6 @@ export const b06: Fault = {
       code: 'B06.log',
       title: 'Completions can have the required format',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 4,
       threshold: `a reward named for the format is not 0 in all of ${LONG} or more steps (${FEW_EVALUATIONS} or more evaluations) while completions end by themselves. Only informs in a run that learns`,

@@ -28,7 +28,6 @@ export const b07: Fault = {
       code: 'B07.ids',
       title: 'The completion tokens that are scored are the ones that were sampled',
       stage: 'tokens',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:

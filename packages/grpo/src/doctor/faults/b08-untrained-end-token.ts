@@ -30,7 +30,6 @@ export const b08: Fault = {
       code: 'B08.end',
       title: 'The end token of a completion is trained on',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 2,
       threshold: 'the end token of every completion that is trained on is scored and has mask 1',
@@ -59,7 +58,6 @@ export const b08: Fault = {
       code: 'B08.dropped',
       title: 'A completion that ended has its end token',
       stage: 'tokens',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold:
@@ -99,7 +97,6 @@ export const b08: Fault = {
       code: 'B08.log',
       title: 'Completions go on ending by themselves',
       stage: 'generation',
-      kind: 'heuristic',
       level: 8,
       rank: 6,
       threshold: `over ${FEWEST} entries or more, the share of truncated completions does not rise by a quarter of all, beyond its noise, from the first eighth to the last; of fewer entries, not by 30 % of all between values that lie apart, or in equal order; a rise that healed only informs`,
@@ -110,7 +107,6 @@ export const b08: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles:
         'The mask at the end token in a step’s record, and the probability of the end token where completions ended.',
-      proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log): Outcome<Rise> {
         const cut = log.course.of('cut');

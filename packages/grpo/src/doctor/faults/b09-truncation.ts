@@ -26,7 +26,6 @@ export const b09: Fault = {
       code: 'B09.prompt',
       title: 'Prompts are not truncated at the length limit',
       stage: 'template',
-      kind: 'heuristic',
       level: 1,
       rank: 1,
       threshold: `at most ${100 * AT_LIMIT} % of the prompts, or one of several, are as long as the limit`,
@@ -36,7 +35,6 @@ export const b09: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles:
         'The rendered text of such a prompt: it must begin with the first turn and end with the header.',
-      proofs: [],
       needs: ['declared', 'promptIds'],
       test({ declared: { maxPromptTokens }, promptIds }) {
         if (maxPromptTokens === undefined) return notApplicable('declared.maxPromptTokens');
@@ -55,7 +53,6 @@ export const b09: Fault = {
       code: 'B09.log',
       title: 'Few completions are truncated',
       stage: 'generation',
-      kind: 'heuristic',
       level: 8,
       rank: 7,
       threshold: `the median share of truncated completions is below ${100 * CUT} %; over ${CUT_ENTRIES} entries or more B16.log judges ${100 * MOSTLY_CUT} % and above, and over fewer this one warns of ${100 * ALL_CUT} %`,
@@ -67,7 +64,6 @@ export const b09: Fault = {
       // Weights that are no numbers truncate every completion, and not the other way round.
       induces: ['B30', 'B20', 'B28', 'B45.zero-log'],
       settles: 'Compare the rewards of truncated completions with those of complete ones.',
-      proofs: [],
       needs: ['completions/clipped_ratio'],
       test(log) {
         const cut = withoutNaN(log.column('completions/clipped_ratio'));
@@ -86,7 +82,6 @@ export const b09: Fault = {
       code: 'B09.length',
       title: 'The mean length of the completions changes',
       stage: 'generation',
-      kind: 'heuristic',
       level: 8,
       rank: 7,
       threshold: `over ${SAME} entries or more without a share of truncated completions, the mean length is not one number of ${LONG} tokens or more. It only informs`,
@@ -97,7 +92,6 @@ export const b09: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30', 'B20', 'B28'],
       settles: 'The last token of some completions.',
-      proofs: [],
       needs: ['completions/mean_length'],
       test(log): Outcome<{ entries: number; length: number }> {
         const lengths = withoutNaN(log.column('completions/mean_length'));

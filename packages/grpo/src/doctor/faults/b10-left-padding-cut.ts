@@ -22,7 +22,6 @@ export const b10: Fault = {
       code: 'B10.cut',
       title: 'A completion begins where the prompt ends',
       stage: 'masks',
-      kind: 'heuristic',
       level: 2,
       rank: 1,
       threshold: `at most half of the completions begin with the prompt’s last ${REPEATED} or more tokens`,
@@ -32,7 +31,6 @@ export const b10: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B26', 'B27'],
       settles: 'Compare the sampler’s raw output of one padded row with the text that the reward got.',
-      proofs: [],
       needs: ['promptIds', 'promptOf', 'ids'],
       test({ promptIds, promptOf, ids }) {
         const repeating = ids.flatMap((row, completion): Evidence[] => {
@@ -48,7 +46,6 @@ export const b10: Fault = {
       code: 'B10.graded',
       title: 'Rewards do not see the prompt',
       stage: 'reward',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
@@ -77,7 +74,6 @@ export const b10: Fault = {
       code: 'B10.text',
       title: 'What the reward grades does not begin with the prompt',
       stage: 'reward',
-      kind: 'heuristic',
       level: 2,
       rank: 1,
       threshold: `no two or more completions that are all of a prompt begin with the same end of it, of ${CHARACTERS} or more characters, where the sampled ids do not begin with a token of the prompt’s end; unless all completions of the step begin with one text, as with an answer that the prompt begins`,
@@ -87,7 +83,6 @@ export const b10: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B20', 'B26', 'B27'],
       settles: 'Decode the sampled ids of one completion, and compare with the text that the reward got.',
-      proofs: [],
       needs: ['promptTexts', 'promptIds', 'promptOf', 'ids', 'texts'],
       test({ promptTexts, promptIds, promptOf, ids, texts }, record) {
         if (changedTexts(record)) return notApplicable('texts alone: B10.graded has the sampled ones, too');
@@ -119,7 +114,6 @@ export const b10: Fault = {
       code: 'B10.length',
       title: 'No completion is longer than allowed',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold: 'tokens of the model in a row ≤ declared.rollout.maxNewTokens',

@@ -20,7 +20,6 @@ export const b11: Fault = {
       code: 'B11.mask',
       title: 'The loss mask covers every token of the model and no other',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
@@ -58,7 +57,6 @@ export const b11: Fault = {
       code: 'B11.empty',
       title: 'A completion with an advantage has tokens to train on',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
@@ -114,7 +112,6 @@ export const b11: Fault = {
       code: 'B11.log',
       title: 'The tokens in the loss are those of the completions',
       stage: 'masks',
-      kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold:
@@ -125,7 +122,6 @@ export const b11: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B08', 'B12', 'B46'],
       settles: 'The mask of one completion beside its tokens.',
-      proofs: [],
       needs: ['loss/tokens', 'completions/mean_length'],
       test(log): Outcome<{ entries: number; tokens: number; length: number; more?: number }> {
         const [tokens, lengths] = pairsOf(log);

@@ -13,7 +13,6 @@ export const b12: Fault = {
       code: 'B12.padding',
       title: 'When the padding token is the end token, the mask keeps the end token',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 2,
       threshold: 'the end token of every completion that is trained on has mask 1',

@@ -16,7 +16,6 @@ export const b13: Fault = {
       code: 'B13.alone',
       title: 'A completion’s log-probs do not depend on its neighbours in the batch',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 5,
       threshold:
@@ -43,7 +42,6 @@ export const b13: Fault = {
       code: 'B13.padding',
       title: 'Sampler and trainer agree as well on short prompts as on the longest',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 4,
       threshold:

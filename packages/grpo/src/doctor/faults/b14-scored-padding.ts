@@ -21,7 +21,6 @@ export const b14: Fault = {
       code: 'B14.beyond',
       title: 'Nothing after the last token of a completion is scored',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold: 'no mask beyond the sampled length',
@@ -46,7 +45,6 @@ export const b14: Fault = {
       code: 'B14.padding',
       title: 'The padding after a completion is not trained on',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
@@ -77,7 +75,6 @@ export const b14: Fault = {
       code: 'B14.log',
       title: 'Summed log-probs end with the completion',
       stage: 'masks',
-      kind: 'heuristic',
       level: 2,
       rank: 4,
       threshold: `no prompt has ${EQUAL} or more different completions with the same total of the reference while all totals spread by less than ${100 * SPREAD} %`,

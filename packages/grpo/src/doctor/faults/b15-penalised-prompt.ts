@@ -14,7 +14,6 @@ export const b15: Fault = {
       code: 'B15.first-token',
       title: 'Penalties do not change the first token',
       stage: 'generation',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold: `with penalties declared, the first token’s two log-probs agree within ${WITHIN_ROUNDING}, since nothing was generated before it; where truncation is declared too, the log-prob of the sampled distribution is not lower`,

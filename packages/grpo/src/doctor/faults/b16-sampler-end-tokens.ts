@@ -21,12 +21,10 @@ export const b16: Fault = {
       code: 'B16.suppressed',
       title: 'The minimum length leaves completions room to end',
       stage: 'generation',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold:
         'the declared minimum length is below half the maximum, or fewer than 95 % of the completions are truncated',
-      sources: [],
       why: 'Forbidden tokens are not sampled from the policy. The bound of half the maximum length is our choice.',
       remedy: 'Lower the minimum length: the policy unlearns an end token that is never sampled.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -51,7 +49,6 @@ export const b16: Fault = {
       code: 'B16.after-end',
       title: 'The model generates nothing after its end token',
       stage: 'generation',
-      kind: 'identity',
       level: 2,
       rank: 2,
       threshold:
@@ -84,12 +81,10 @@ export const b16: Fault = {
       code: 'B16.other',
       title: 'Completions end at an end token that the trainer knows',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold:
         'without declared stop strings and tools, every completion that ended has one of tokenizer.endIds as its last token; it warns from a twentieth of them on',
-      sources: [],
       why: 'Seen with a line break among the end tokens of the generation settings: the trainer, which knew the tokenizer’s alone, took such completions for cut off, and graded answers that ended too early.',
       remedy:
         'Compare eos_token_id and the stops of the generation settings with the tokenizer’s end token: what ends a completion there must be one that the trainer masks behind.',
@@ -128,7 +123,6 @@ export const b16: Fault = {
       code: 'B16.cut',
       title: 'Completions end by themselves',
       stage: 'generation',
-      kind: 'heuristic',
       level: 8,
       rank: 1,
       threshold:
@@ -140,7 +134,6 @@ export const b16: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles:
         'The share in the next steps: it falls when the model learns to end, and stays at 1 when the sampler does not know the end token.',
-      proofs: [],
       needs: ['finish'],
       test({ finish }) {
         const cut = finish.filter((reason) => reason === 'length').length;
@@ -153,7 +146,6 @@ export const b16: Fault = {
       code: 'B16.short',
       title: 'Completions are cut at the declared limit',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold: `no ${FEW_CUT} completions or more are truncated, all at one length below the declared limit, while none is longer`,
@@ -183,7 +175,6 @@ export const b16: Fault = {
       code: 'B16.log',
       title: 'Completions end by themselves',
       stage: 'generation',
-      kind: 'heuristic',
       level: 4,
       rank: 8,
       threshold: `in at least ${CUT_ENTRIES} entries, fewer than three quarters of the completions are truncated in the first eighth, or in the mean of the run; B08.log judges a rise. Not applicable where the declared limit is one token`,

@@ -22,7 +22,6 @@ export const b17: Fault = {
       code: 'B17.draws',
       title: 'Equal completions of a prompt are no more frequent than chance allows',
       stage: 'generation',
-      kind: 'identity',
       level: 2,
       rank: 2,
       threshold: `no completion with Σ log p below ${ACCIDENT} sampled twice`,
@@ -65,7 +64,6 @@ export const b17: Fault = {
       code: 'B17.unique',
       title: 'Completions of a prompt differ',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 2,
       threshold: `on average at least half of a group’s completions are distinct; only informs, since a trained policy repeats short answers, unless the repeated completions have Σ entropy above ${-ACCIDENT}`,
@@ -113,12 +111,10 @@ export const b17: Fault = {
       code: 'B17.reseeded',
       title: 'Nothing sets the seed of sampling again',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold:
         'the state of the random numbers, at the beginning of a rollout and after its rewards, is another than in an earlier rollout',
-      sources: [],
       why: 'Seen in a run whose reward seeded PyTorch for a judge: each rollout drew the same random numbers from there on.',
       remedy:
         'Look for `manual_seed` or `set_seed` in callbacks, in the rewards and in what they import: use a generator of their own, or put the old state back.',
@@ -138,7 +134,6 @@ export const b17: Fault = {
       code: 'B17.greedy',
       title: 'Completions are sampled, neither taken greedily nor searched',
       stage: 'generation',
-      kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold: 'the sampler is not told to take the likeliest token, nor to search several beams',
@@ -165,7 +160,6 @@ export const b17: Fault = {
       code: 'B17.log',
       title: 'Completions of a prompt differ',
       stage: 'generation',
-      kind: 'heuristic',
       level: 4,
       rank: 6,
       threshold:
@@ -177,7 +171,6 @@ export const b17: Fault = {
       induces: ['B30'],
       settles:
         'Entropy and reward: at high entropy the sampler is broken, at low entropy and high reward the task is learnt.',
-      proofs: [],
       needs: [],
       test(log) {
         const names = log.names(/^(identical_groups|skipped\/identical)$/);
@@ -195,7 +188,6 @@ export const b17: Fault = {
       code: 'B17.lengths',
       title: 'Completions that earn the same differ in length',
       stage: 'generation',
-      kind: 'heuristic',
       level: 4,
       rank: 6,
       threshold: `in fewer than half of the entries that have them, least and largest length are one number of ${WORDED} tokens or more, none of the completions is truncated, and all groups have equal rewards; it only informs where the reward is 1`,
@@ -206,7 +198,6 @@ export const b17: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30', 'B45', 'B53'],
       settles: 'The completions of one group, side by side.',
-      proofs: [],
       needs: ['completions/min_length', 'completions/max_length'],
       test(log): Outcome<{ entries: number; alike: number; tokens: number; reward?: number }> {
         const told = log.series.entries.filter(

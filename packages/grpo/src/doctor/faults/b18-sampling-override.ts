@@ -15,7 +15,6 @@ export const b18: Fault = {
       code: 'B18.override',
       title: 'Tokens are sampled as declared',
       stage: 'generation',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold: `where no truncation and no penalty is declared, the log-probs before and after them agree within ${WITHIN_ROUNDING}`,
@@ -54,7 +53,6 @@ export const b18: Fault = {
       code: 'B18.temperature',
       title: 'The sampler uses the declared temperature',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold:

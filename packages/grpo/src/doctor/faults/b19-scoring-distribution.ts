@@ -100,7 +100,6 @@ export const b19: Fault = {
       code: 'B19.surprise',
       title: 'Tokens are as surprising as the scoring distribution says',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 1,
       threshold: `|Σ (−log p − H)| within ${SURPRISE} standard errors: for samples of p, the mean of −log p is the entropy H; only informs where a minimum length, or a declared truncation without the supports, explains it`,
@@ -124,7 +123,6 @@ export const b19: Fault = {
       code: 'B19.surprises',
       title: 'Over the steps, tokens are as surprising as the scoring distribution says',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 1,
       threshold: `the same over the tokens of all records together, and ${NOTICEABLE} nat per token`,
@@ -150,7 +148,6 @@ export const b19: Fault = {
       code: 'B19.temperature',
       title: 'Completions are scored at the temperature that they were sampled at',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 1,
       threshold:
@@ -189,7 +186,6 @@ export const b19: Fault = {
       code: 'B19.processors',
       title: 'Sampling has no processor of logits that scoring knows nothing of',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 1,
       threshold:
@@ -216,7 +212,6 @@ export const b19: Fault = {
       code: 'B19.truncation',
       title: 'Tokens are sampled from the distribution that is trained',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 1,
       threshold:
@@ -260,7 +255,6 @@ export const b19: Fault = {
       code: 'B19.processed',
       title: 'The sampler’s log-probs are those before truncation',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 4,
       threshold:
@@ -288,7 +282,6 @@ export const b19: Fault = {
       code: 'B19.scoring',
       title: 'The trainer scores at the declared temperature',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold:
@@ -310,7 +303,6 @@ export const b19: Fault = {
       code: 'B19.log',
       title: 'Sampled tokens are as likely as the entropy says',
       stage: 'generation',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       exactLogprobs: true,
@@ -322,7 +314,6 @@ export const b19: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B39', 'B40', 'B49', 'B61', 'B62'],
       settles: 'Log-probs and entropies of one completion, token by token.',
-      proofs: [],
       needs: ['logprobs/mean', 'entropy'],
       test(log) {
         const [logprobs, entropies, lengths] = ['logprobs/mean', 'entropy', 'completions/mean_length'].map(
@@ -347,7 +338,6 @@ export const b19: Fault = {
       code: 'B19.ratio',
       title: 'The ratio is 1 on average',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 7,
       exactLogprobs: true,
@@ -359,7 +349,6 @@ export const b19: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B49', 'B61', 'B62'],
       settles: 'The ratios of the first update of a step: each is 1.',
-      proofs: [],
       needs: ['ratio/mean'],
       test(log) {
         const ratios = withoutNaN(log.column('ratio/mean'));

@@ -34,7 +34,6 @@ export const b20: Fault = {
       code: 'B20.text',
       title: 'Rewards get the texts that were sampled',
       stage: 'reward',
-      kind: 'identity',
       level: 2,
       rank: 2,
       threshold:
@@ -74,7 +73,6 @@ export const b20: Fault = {
       code: 'B20.constant',
       title: 'Different completions do not all earn the same reward',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold:
@@ -115,7 +113,6 @@ export const b20: Fault = {
       code: 'B20.canary',
       title: 'Right and worthless answers do not all earn the same',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold:
@@ -144,12 +141,10 @@ export const b20: Fault = {
       code: 'B20.columns',
       title: 'The data has a column for each parameter of a reward',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold:
         'no parameter of a reward that is empty by default is without a column of its name; it only informs where the reward differs between completions',
-      sources: [],
       why: 'Seen in a run whose reward took `answer`, where the column was `solution`: every completion was compared with nothing.',
       remedy: 'Rename the column or the parameter: TRL passes each column to the parameter of its name.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
@@ -175,7 +170,6 @@ export const b20: Fault = {
       code: 'B20.lines',
       title: 'A reward that finds nothing reads beyond line breaks',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold:
@@ -200,11 +194,9 @@ export const b20: Fault = {
       code: 'B20.special',
       title: 'Special tokens inside completions are in the texts that rewards get',
       stage: 'reward',
-      kind: 'heuristic',
       level: 2,
       rank: 3,
       threshold: `no special token, of those that end no completion and do not pad, stands in ${percent(TAGGED)} of the completions and is missing in their graded texts; it only informs where every reward differs between completions`,
-      sources: [],
       why: 'Seen in a run whose tags <think> and <answer> were special tokens: decoding left them out, and no format was ever found.',
       remedy:
         'Add the tags as ordinary tokens, or have the rewards read the ids (`completion_ids` in TRL), decoded with `skip_special_tokens=False`.',
@@ -240,11 +232,9 @@ export const b20: Fault = {
       code: 'B20.prompt',
       title: 'A reward is no value of the prompt alone',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold: `over all records, no reward that differs from prompt to prompt is one value within every group, of which ${ENOUGH_GROUPS} or more have completions that end in the reference answer and others that do not`,
-      sources: [],
       why: 'Seen in a reward that kept its scores in a table by prompt: the first completion decided for all.',
       remedy:
         'Keep scores by prompt and completion, or not at all; look at which arguments the function reads.',
@@ -282,7 +272,6 @@ export const b20: Fault = {
       code: 'B20.log',
       title: 'The reward tells completions of a prompt apart',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 4,
       threshold: `over ${FLAT_ENTRIES} entries or more, more than a tenth of the groups differ in reward in the first eighth, or in the last; where the log has no share of flat groups, reward_std or the deviation of the advantages is not 0 throughout, or, where it has neither, the reward is not the same in all of ${MIN_ENTRIES} entries or more (it only informs where loss or gradient show that rewards differ all the same). Only informs where the reward is as high as it is if the flat groups are all right, or where some group differs in fewer than ${MANY_ENTRIES} entries`,

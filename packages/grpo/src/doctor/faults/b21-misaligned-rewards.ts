@@ -19,7 +19,6 @@ const RARE = Math.log(1000);
 
 const PAYS_OTHERS = {
   stage: 'reward',
-  kind: 'heuristic',
   level: 4,
   rank: 1,
   sources: ['huggingface/trl#6533'],
@@ -29,7 +28,6 @@ const PAYS_OTHERS = {
   consequence: { rerun: 'GRPO', checkpointsVoid: true },
   induces: ['B27', 'B30'],
   settles: 'Grade one completion by hand against the answer of its prompt.',
-  proofs: [],
   needs: ['answers', 'texts', 'promptOf', 'rewardNames', 'rewardValues'],
 } as const;
 
@@ -45,12 +43,10 @@ export const b21: Fault = {
       code: 'B21.rows',
       title: 'The rows of the loss stand where their rewards do',
       stage: 'tokens',
-      kind: 'identity',
       level: 1,
       rank: 3,
       threshold:
         'where every scored completion is a sampled one, up to padding, at most one stands at another place; one made anew is judged elsewhere',
-      sources: [],
       why: 'Seen in an override that shuffled the tensors with two dimensions, and left the advantages, which have one.',
       remedy:
         'Put everything that has a row for each completion into the new order: advantages and rewards, too.',
@@ -86,7 +82,6 @@ export const b21: Fault = {
       code: 'B21.totals',
       title: 'A completion’s reward is the weighted sum of its parts',
       stage: 'reward',
-      kind: 'identity',
       level: 4,
       rank: 1,
       threshold: 'equal within 1e-6 of the largest part',
@@ -95,7 +90,6 @@ export const b21: Fault = {
       remedy: 'Check how many values a reward returns, and in which order it gets the completions.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B30', 'B31', 'B33', 'H16'],
-      proofs: [],
       needs: ['rewardWeights', 'rewardValues', 'totals'],
       test({ rewardWeights, rewardValues, totals }) {
         const B = totals.length;
@@ -122,7 +116,6 @@ export const b21: Fault = {
       code: 'B21.names',
       title: 'Each reward has a name of its own',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 7,
       threshold: 'no name is there twice',
@@ -146,7 +139,6 @@ export const b21: Fault = {
       code: 'B21.alike',
       title: 'Equal completions of a prompt earn the same',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold:
@@ -185,7 +177,6 @@ export const b21: Fault = {
       code: 'B21.pairing',
       title: 'A right answer earns the same in every place of the batch',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold: `through the production path, the answer earns otherwise where it stands again ${SHARE}`,
@@ -254,7 +245,6 @@ export const b21: Fault = {
       code: 'B21.cycled',
       title: 'Rewards do not repeat periodically',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 2,
       threshold:
@@ -291,7 +281,6 @@ export const b21: Fault = {
       code: 'B21.canary',
       title: 'The right answer of another row earns nothing',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold: `through the production path, the answer earns more than its declared most ${SHARE}`,
@@ -317,7 +306,6 @@ export const b21: Fault = {
       code: 'B21.log',
       title: 'The reward is the weighted sum of its parts',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 6,
       threshold:
@@ -328,7 +316,6 @@ export const b21: Fault = {
         'Compare names, order and number of weights with the reward functions; look at how many values each returns.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Compute the rewards of one step by hand: each function, and the sum.',
-      proofs: [],
       needs: ['reward'],
       test(log) {
         const names = rewardNames(log);

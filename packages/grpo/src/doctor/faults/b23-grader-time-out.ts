@@ -12,7 +12,6 @@ export const b23: Fault = {
       code: 'B23.canary',
       title: 'Known right answers are graded as right',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold: `through the production path, the answer earns less than its declared least ${SHARE}`,

@@ -17,11 +17,9 @@ export const b24: Fault = {
       code: 'B24.provider',
       title: 'One judge grades all completions of a prompt',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold: 'one provider per group; several providers may still serve one model',
-      sources: [],
       why: 'Seen in a run in which the provider of a row decided the sign of its advantage.',
       remedy: 'Choose the judge per prompt. When it fails, grade the whole group again with another judge.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -45,18 +43,15 @@ export const b24: Fault = {
       code: 'B24.signal',
       title: 'All kinds of problems have similar advantages',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 4,
       threshold: `mean |advantage| of each kind within 3 times that of the others, over ${ENOUGH} entries or more`,
-      sources: [],
       why: 'Seen in a run with two kinds of problems, which itself counted a ratio above 3 as imbalance.',
       remedy:
         'For the weak kind, use problems of medium difficulty, a reward with more levels, or a larger share of its problems. A factor on its reward has no effect where advantages are divided by the standard deviation of the group.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles:
         'The share of groups with equal rewards per kind: a kind that is learnt, or too hard, gives no advantages.',
-      proofs: [],
       needs: [],
       test(log) {
         const signals = log

@@ -31,7 +31,6 @@ export const b26: Fault = {
       code: 'B26.canary',
       title: 'Known worthless answers earn nothing',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 3,
       threshold: `through the production path, the answer earns more than its declared most ${SHARE}`,
@@ -55,11 +54,9 @@ export const b26: Fault = {
       code: 'B26.contains',
       title: 'A reward asks for the answer, not for a text that contains it',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 5,
       threshold: `reported when over all records a reward pays exactly the completions that contain the reference answer as a part of their text, of which ${ENOUGH_HOLES} or more do not end in it, and ${ENOUGH_HOLES} or more completions do not contain it; ${SOME_HOLES} or more only inform`,
-      sources: [],
       why: 'Seen in graders written as `answer in completion`: 17#27 and 170 contain 17. A policy finds that more numbers pay.',
       remedy:
         'Grade what the completion gives as its answer: the last number, or what stands between tags or in a box.',
@@ -116,11 +113,9 @@ export const b26: Fault = {
       code: 'B26.near',
       title: 'A reward for a number pays that number only',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 5,
       threshold: `over all records, where the reference answers are numbers and a reward pays all completions that end in them: it pays no ${ENOUGH_NEAR} others as much, at most half of the wrong ones, whose last numbers all lie nearer to the answer than those of the other wrong ones, as chance would have it in less than one of 2,000 ways`,
-      sources: [],
       why: 'Seen in a grader that took answers within 1 %: 136 for 137. A policy need not compute to the last digit then.',
       remedy: 'Compare whole numbers exactly, and give a tolerance to what was measured or rounded only.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -186,7 +181,6 @@ export const b26: Fault = {
       code: 'B26.agree',
       title: 'Completions of a prompt that are paid for their answer give the same one',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 5,
       threshold: `over all records, for a reward that in ${ENOUGH_TOLD} groups or more pays several completions, all with the same last number, and others not: fewer than ${ENOUGH_PAID} groups of which all are paid though they end in different numbers`,
@@ -254,7 +248,6 @@ export const b26: Fault = {
       code: 'B26.log',
       title: 'The reward does not rise while the task gets worse',
       stage: 'reward',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold:
@@ -265,7 +258,6 @@ export const b26: Fault = {
         'Reward the format only where the answer is right, or make the format reward a fraction of the answer’s reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'Read the completions with the highest reward.',
-      proofs: [],
       needs: ['reward'],
       test(log) {
         const answers = rewardNames(log).filter((name) => /acc|correct|answer|right|solution/i.test(name));
@@ -286,7 +278,6 @@ export const b26: Fault = {
       code: 'B26.other',
       title: 'What the reward gains is gained by answers, too',
       stage: 'reward',
-      kind: 'heuristic',
       level: 8,
       rank: 4,
       threshold: `over ${ENOUGH_STEPS} steps or more, the total reward rises beyond its noise for good, another reward rises, and none named for the answer does, which are below ${KNOWN} at the end`,
@@ -296,7 +287,6 @@ export const b26: Fault = {
         'Look whether groups have any right answer: if few have, the task is too hard for the model, so train on examples first or take easier problems. Reward the rest only where the answer is right.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The evaluation: right answers on held-out problems, before and after.',
-      proofs: [],
       needs: ['reward'],
       test(log): Outcome<{ steps: number; gained: number; by: string; answers: string; answer: number }> {
         const { course } = log;

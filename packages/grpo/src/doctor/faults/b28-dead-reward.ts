@@ -27,7 +27,6 @@ export const b28: Fault = {
       code: 'B28.head',
       title: 'A reward model was trained to give scores',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 2,
       threshold: 'the checkpoint of no reward model is that of a language model',
@@ -51,7 +50,6 @@ export const b28: Fault = {
       code: 'B28.log',
       title: 'Every reward with a weight pays at some time',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 4,
       threshold: `no reward is one value of 0 or less, with deviation 0, in every entry of ${LONG} steps or more; a penalty of 0 is healthy. Only informs in a run that learns`,
@@ -96,7 +94,6 @@ export const b28: Fault = {
       code: 'B28.few',
       title: 'No reward is one value in each entry of a short log',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 6,
       threshold: `in a log of ${FEW} to ${LONG - 1} steps, no reward is one value in every entry while another, or the total, varies; a penalty of 0 and a reward that all earn are healthy. It only informs`,
@@ -105,7 +102,6 @@ export const b28: Fault = {
       remedy: 'Test the function on a text that should earn more, and on one that should earn less.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Grade a gold completion, and an empty one, with this reward.',
-      proofs: [],
       needs: ['reward'],
       test(log) {
         const names = rewardNames(log);
@@ -138,7 +134,6 @@ export const b28: Fault = {
       code: 'B28.nothing',
       title: 'Some completion of a short log earns something',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 4,
       threshold: `in a log of fewer than ${LONG} steps, and of fewer than ${FLAT_ENTRIES} entries where it has a share of flat groups, the reward is 0 in fewer than ${percent(MOSTLY)} of the entries, or negative in one, or has a deviation. It only informs: gains and losses may cancel out`,
@@ -149,7 +144,6 @@ export const b28: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B30'],
       settles: 'The completions of one step with their rewards.',
-      proofs: [],
       needs: ['reward'],
       test(log): Outcome<{ entries: number; zeros: number }> {
         const rewards = withoutNaN(log.column('reward'));
@@ -174,11 +168,9 @@ export const b28: Fault = {
       code: 'B28.chance',
       title: 'The answer is right at times where its form is',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 5,
       threshold: `over ${RARE.steps} steps or more, no reward named for the answer is 0 in ${RARE.zeros} of the entries or more and does not rise, while one named for the format ends above ${RARE.formed}`,
-      sources: [],
       why: 'Seen in a run whose gold answers were shifted by one row: six hits by chance in 60 steps, while the format was learnt.',
       remedy:
         'Grade a gold completion of some problems, and read prompt, gold answer and completion side by side.',

@@ -16,7 +16,6 @@ export const b29: Fault = {
       code: 'B29.log',
       title: 'The reward is finite',
       stage: 'reward',
-      kind: 'identity',
       level: 4,
       rank: 6,
       threshold:
@@ -26,7 +25,6 @@ export const b29: Fault = {
       remedy: 'Leave missing rewards out of the sum, and completions without any reward out of the group.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B45', 'B30', 'B52'],
-      proofs: [],
       needs: [],
       test(log) {
         const rewards = log.series.entries.flatMap(({ step, values: { reward, reward_failures } }) =>
@@ -49,17 +47,14 @@ export const b29: Fault = {
       code: 'B29.partial',
       title: 'The reward varies only where one of its functions does',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 7,
       threshold: `reward_std is 0 wherever the deviation of every function is 0; contradictions in ${FEW} entries, and in half of those that show it, are reported. It only informs where groups of them have equal rewards`,
-      sources: [],
       why: 'Means and deviations of a function leave out completions for which it gives no value, as None, and the total counts these as 0: a function that is right or silent has a mean of 1.',
       remedy:
         'Return a number for every completion, 0 for a wrong one; None is for completions that a function does not judge.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Call each function by hand on a right and a wrong completion.',
-      proofs: [],
       needs: ['reward_std'],
       test(log): Outcome<{ entries: number; apart: number }> {
         const names = log.names(/^rewards\/.+\/std$/);
@@ -87,7 +82,6 @@ export const b29: Fault = {
       code: 'B29.advantage',
       title: 'Every advantage is finite, and 0 where the reward is missing',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 1,
       threshold: 'all finite; exactly 0 for a completion without a total',

@@ -45,7 +45,6 @@ export const b30: Fault = {
       code: 'B30.flat',
       title: 'Rewards differ within groups',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 3,
       threshold:
@@ -56,7 +55,6 @@ export const b30: Fault = {
       induces: ['B45', 'B53'],
       settles:
         'The reward: if all completions are right, the task is learnt; if all are wrong, it is too hard.',
-      proofs: [],
       needs: ['totals', 'promptOf'],
       test({ totals, promptOf }, { declared = {} }) {
         if (!isCompared(declared)) return notApplicable(COMPARED);
@@ -80,7 +78,6 @@ export const b30: Fault = {
       code: 'B30.log',
       title: 'Rewards differ within groups',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 3,
       threshold: `over ${FEW_STEPS} steps or more, fewer than half of all groups have equal rewards, or fewer than a quarter in a run of ${ENOUGH_STEPS} steps whose reward does not rise. Only informs where the reward rises, where the share is at most ${OF_CHANCE} times what chance gives groups of the declared size at a share of right answers between ${QUARTER} and ${1 - QUARTER}, or where the reward is within the upper third of its range and as high as it is if the flat groups are all right`,
@@ -145,7 +142,6 @@ export const b30: Fault = {
       code: 'B30.few',
       title: 'Rewards differ within the groups of a few steps',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 3,
       threshold: `in a log of fewer than ${FEW_STEPS} steps, fewer than half of all groups have equal rewards; it warns where they rise to that for good, by half of all, and the reward ends in its lower third, or rise to ${percent(MOST)} while it ends below ${percent(BELOW)} of its best`,
@@ -155,7 +151,6 @@ export const b30: Fault = {
         'Use prompts that are solved sometimes, larger groups, more diverse sampling, or a reward with more levels.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The completions of one group with their rewards.',
-      proofs: [],
       needs: [],
       test(log): Outcome<Few> {
         if (!isCompared(log.declared)) return notApplicable(COMPARED);
@@ -206,7 +201,6 @@ export const b30: Fault = {
       code: 'B30.gradient',
       title: 'Groups of equal rewards give no gradient',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 3,
       threshold:
@@ -215,7 +209,6 @@ export const b30: Fault = {
       why: 'TRL leaves advantages of up to 1e-4 in groups of equal rewards that are not binary fractions.',
       remedy: 'Test every group for max = min, and give groups of equal rewards advantage 0.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      proofs: [],
       needs: ['grad_norm', 'frac_reward_zero_std'],
       test(log) {
         if (log.series.stepsPerEntry !== 1) return notApplicable('a log of every step (logging_steps 1)');
@@ -247,19 +240,16 @@ export const b30: Fault = {
       code: 'B30.warned',
       title: 'Advantages differ where rewards do',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 1,
       threshold:
         'a trainer’s own warnings of advantages near 0 are no more than its micro-steps with equal rewards',
-      sources: [],
       why: 'Seen in a loop that compared each completion with itself alone. A micro-step of several groups that are flat each may have different rewards, too.',
       remedy:
         'Print rewards, baseline and advantages of one group: each A is the reward less the mean of its group.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B45', 'B53'],
       settles: 'The rewards of one group, and its advantages.',
-      proofs: [],
       needs: ['warnings/zero_advantages'],
       test(log) {
         const warned = log.column('warnings/zero_advantages');
@@ -278,7 +268,6 @@ export const b30: Fault = {
       code: 'B30.expected',
       title: 'Groups have equal rewards no more often than chance explains',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 4,
       threshold: `share of flat groups at most 1.5 times p^G + (1 − p)^G, and 10 points above it, over ${ENOUGH} entries or more; p is the share of rewards above 0.5. It only informs`,
@@ -288,7 +277,6 @@ export const b30: Fault = {
         'Use problems that are solved sometimes: drop those that are always or never solved, or sample with more variety.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The share of right completions per problem: near 0 and 1, or in between.',
-      proofs: [],
       needs: ['frac_reward_zero_std', 'frac_reward_zero_std_expected'],
       test(log) {
         if (!isCompared(log.declared)) return notApplicable(COMPARED);

@@ -17,7 +17,6 @@ export const b31: Fault = {
       code: 'B31.grouping',
       title: 'A completion is compared with completions of its own prompt',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 1,
       threshold: 'reported when the advantages fit only groups of every n-th completion',
@@ -46,7 +45,6 @@ export const b31: Fault = {
       code: 'B31.size',
       title: 'A group has the declared number of completions',
       stage: 'generation',
-      kind: 'heuristic',
       level: 1,
       rank: 5,
       threshold:
@@ -82,7 +80,6 @@ export const b31: Fault = {
       code: 'B31.log',
       title: 'Groups of equal rewards narrow the advantages',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 4,
       threshold:

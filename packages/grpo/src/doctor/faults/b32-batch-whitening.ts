@@ -15,7 +15,6 @@ export const b32: Fault = {
       code: 'B32.whitening',
       title: 'Advantages are scaled as declared, not whitened over the batch',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 1,
       threshold:
@@ -41,7 +40,6 @@ export const b32: Fault = {
       code: 'B32.log',
       title: 'The deviation of the advantages is not 1 whatever share of the groups has equal rewards',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 5,
       threshold:
@@ -52,7 +50,6 @@ export const b32: Fault = {
         'Nothing if the advantages are to be scaled over the batch; else divide by the deviation of each group.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The advantages of one step, group by group: those of a group have the deviation 1 or 0.',
-      proofs: [],
       needs: ['advantages/std', 'frac_reward_zero_std'],
       test(log) {
         const spread = loggedSpread(log);

@@ -35,7 +35,6 @@ export const b33: Fault = {
       code: 'B33.recompute',
       title: 'Advantages recomputed from the rewards equal the recorded advantages',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 2,
       threshold:
@@ -91,7 +90,6 @@ export const b33: Fault = {
       code: 'B33.leak',
       title: 'Equal rewards give no advantage',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 2,
       threshold: `|A| ≤ ${LEAK} in a group of equal rewards`,
@@ -127,7 +125,6 @@ export const b33: Fault = {
       code: 'B33.extreme',
       title: 'No advantage is far larger than rewards can make it',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 4,
       threshold: `largest |A| of an entry at most ${EXTREME}, or ${TIMES} × the largest of |reward| and its deviation in the log; only informs where the log has neither`,
@@ -138,7 +135,6 @@ export const b33: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43', 'B54'],
       settles: 'The rewards of the group with the largest advantage.',
-      proofs: [],
       needs: ['advantages/max'],
       test(log) {
         const columns = ['advantages/max', 'advantages/min'].map((name) => log.column(name));

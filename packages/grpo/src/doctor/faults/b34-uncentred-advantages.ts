@@ -24,7 +24,6 @@ export const b34: Fault = {
       code: 'B34.raw',
       title: 'No group is trained on its raw rewards',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 1,
       threshold:
@@ -58,7 +57,6 @@ export const b34: Fault = {
       code: 'B34.sum',
       title: 'The advantages of a group sum to 0',
       stage: 'advantage',
-      kind: 'identity',
       level: 5,
       rank: 1,
       threshold:
@@ -100,7 +98,6 @@ export const b34: Fault = {
       code: 'B34.log',
       title: 'The advantages of a batch lie around 0',
       stage: 'advantage',
-      kind: 'heuristic',
       level: 5,
       rank: 3,
       threshold: `in ${SEEN_RAW} entries or more, the least and the largest advantage are not the least and the largest reward in all (it informs: such runs may learn); over 8 entries or more, the mean of the advantages is another number than the reward, and within ${OFF_CENTRE} of their deviations of 0 in the median; above ${A_LITTLE_OFF} it informs`,

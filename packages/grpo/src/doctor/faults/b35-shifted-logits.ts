@@ -20,7 +20,6 @@ export const b35: Fault = {
       code: 'B35.plain',
       title: 'A token is scored by the logits before it',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold:
@@ -46,7 +45,6 @@ export const b35: Fault = {
       code: 'B35.shift',
       title: 'The logits before a token score it',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 4,
       threshold: `mean |policy − sampler| ≤ ${NOT_ROUNDING} nat, or no better fit to the token before or after`,
@@ -54,7 +52,6 @@ export const b35: Fault = {
       remedy: 'logits[i] predict ids[i + 1]: drop the last row of logits and the first id.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B36', 'B38', 'B39', 'B40', 'B49', 'B51', 'B19'],
-      proofs: [],
       needs: ['firstPolicyLogprobs', 'comparableLogprobs'],
       test({ firstPolicyLogprobs, comparableLogprobs }, record) {
         const straight = compareFirst(record, firstPolicyLogprobs, comparableLogprobs);

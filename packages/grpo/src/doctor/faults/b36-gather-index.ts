@@ -16,7 +16,6 @@ export const b36: Fault = {
       code: 'B36.rows',
       title: 'A token’s log-prob depends on its position',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 4,
       threshold: `reported when every repeated id of a completion has the same log-prob each time, in ${PAIRS} pairs or more`,

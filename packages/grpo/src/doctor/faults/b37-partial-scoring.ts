@@ -16,7 +16,6 @@ export const b37: Fault = {
       code: 'B37.scored',
       title: 'Every sampled token is scored',
       stage: 'logprob',
-      kind: 'identity',
       level: 2,
       rank: 1,
       threshold:
@@ -45,7 +44,6 @@ export const b37: Fault = {
       code: 'B37.broadcast',
       title: 'Each token of a completion has its own log-prob',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold: `reported when all tokens of a completion have one log-prob, in every completion and over ${ENOUGH} tokens or more`,
@@ -73,12 +71,10 @@ export const b37: Fault = {
       code: 'B37.log',
       title: 'Log-probs of completions that earn different rewards differ',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold:
         'of a loss without a ratio, the policy loss is not exactly 0 in more than 1 % of the entries in which rewards differ and positions are masked; a trainer’s own warning of log-probs near 0 alone only warns',
-      sources: [],
       why: 'The policy loss without a ratio is −Σ A log π. It is 0 for advantages that differ only if all log-probs are 0, or equal. Seen in a loop whose model returned its last position alone.',
       remedy:
         'Print the shape of the logits beside that of the ids: a model that is called without targets may return the last position alone. Print the log-probs of two different completions.',

@@ -44,7 +44,6 @@ export const b38: Fault = {
       code: 'B38.repeat',
       title: 'Scoring twice with the same weights gives the same log-probs',
       stage: 'logprob',
-      kind: 'identity',
       // Noise in the model is in its samples, too.
       level: 2,
       rank: 4,
@@ -69,7 +68,6 @@ export const b38: Fault = {
       code: 'B38.dropout',
       title: 'No dropout is active while the policy is scored',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 4,
       threshold: 'no module with p > 0 in training mode',
@@ -78,7 +76,6 @@ export const b38: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B13', 'B19', 'B39', 'B49', 'B51', 'B55'],
       settles: 'Two scorings of one batch: they must be equal.',
-      proofs: [],
       needs: ['declared'],
       test({ declared: { activeDropout } }) {
         if (!activeDropout) return notApplicable('declared.activeDropout');
@@ -92,7 +89,6 @@ export const b38: Fault = {
       code: 'B38.policy',
       title: 'Before the first update the policy equals the reference',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 5,
       threshold:
@@ -124,7 +120,6 @@ export const b38: Fault = {
       code: 'B38.old',
       title: 'Before the first update the old log-probs are the policy’s',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 4,
       threshold:
@@ -159,7 +154,6 @@ export const b38: Fault = {
       code: 'B38.reference',
       title: 'A reference with the policy’s weights scores as the policy does',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 5,
       threshold:
@@ -194,7 +188,6 @@ export const b38: Fault = {
       code: 'B38.likelihood',
       title: 'Completions of the policy are likelier under the policy than under the reference',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold: `reported when the policy’s totals are below ${TIMES} × the reference’s at the first entry: E[log π − log q] over samples of π is not negative, whatever q is; a low temperature may shift this a little`,
@@ -231,11 +224,9 @@ export const b38: Fault = {
       code: 'B38.entropy',
       title: 'The entropy is that of a language model',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 8,
       threshold: `reported when the entropy is above ${LOST} nats per token in each of 3 entries or more, or above ${NOISE} in each of fewer; one above ${UNIFORM}, more than a vocabulary allows, is a sum over tokens and is not judged. Not applicable to runs of ours and step records, which hold the pass to another one`,
-      sources: [],
       why: 'Pretrained models have 0.1 to 2 nats per token on what they sample. Seen at 6.35, in a training pass that hid nine tenths of the activations.',
       remedy:
         'Score a sentence of plain text with the training pass and with the model as it is loaded for inference: the log-probs must agree. Look at weights that were not loaded, at masks, positions, attention and number type.',
@@ -243,7 +234,6 @@ export const b38: Fault = {
       induces: ['B09', 'B16', 'B39', 'B54', 'B62'],
       settles:
         'The log-probs of one completion by the training pass and by the sampler. An untrained model is as unsure in both.',
-      proofs: [],
       needs: ['entropy'],
       test(log) {
         const entropy = withoutNaN(log.column('entropy'));
@@ -263,7 +253,6 @@ export const b38: Fault = {
       code: 'B38.log',
       title: 'The KL is not negative on average',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold: `median of the entries at least −${CHANCE} nat per token, of one entry it only informs; single values of k1 may be negative, their mean over samples of the policy may not`,
@@ -297,7 +286,6 @@ export const b38: Fault = {
       code: 'B38.constant',
       title: 'A large KL changes over the run',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold:
@@ -329,7 +317,6 @@ export const b38: Fault = {
       code: 'B38.first',
       title: 'The ratio is 1 where no update lies between',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 6,
       threshold:

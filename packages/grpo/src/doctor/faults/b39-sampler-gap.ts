@@ -44,7 +44,6 @@ const gapCheck = ({
     ...own,
     title: 'Sampler and trainer give a token the same log-prob',
     stage: 'logprob',
-    kind: 'heuristic',
     level: 3,
     threshold: `mean gap at most ${most} ${unit} in the median; one entry alone only informs`,
     remedy:
@@ -52,7 +51,6 @@ const gapCheck = ({
     consequence: { rerun: 'nothing', checkpointsVoid: false },
     induces: ['B54'],
     settles: 'The record of one step: the ids, the temperature, and both log-probs of each token.',
-    proofs: [],
     needs: [metric],
     test(log) {
       const gaps = withoutNaN(log.column(metric));
@@ -72,7 +70,6 @@ export const b39: Fault = {
       code: 'B39.gap',
       title: 'Sampler and trainer give a token the same log-prob',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 3,
       rank: 5,
       threshold: `at the first update: mean |policy − sampler| ≤ 1e-4 in float32, ≤ 0.03 in half precision; largest ≤ 0.01 and ≤ 1; mean ≤ ${MOST_GAP} in half precision with a server of another engine, whose largest is not judged`,
@@ -106,11 +103,9 @@ export const b39: Fault = {
       code: 'B39.own',
       title: 'One engine gives a token one log-prob',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 5,
       threshold: `at the first update of a run of grpo that samples itself, in float32: largest |policy − sampler| ≤ ${NO_ROUNDING}`,
-      sources: [],
       why: 'Sampler and trainer have the same weights and the same number type there: healthy runs stay below 1e-3.',
       remedy:
         'Look at what decoding does otherwise than one pass over all tokens: its cache, its positions, its window; then at the temperature of both.',
@@ -148,7 +143,6 @@ export const b39: Fault = {
       code: 'B39.weight',
       title: 'Importance sampling leaves the gradient its size',
       stage: 'loss',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold: `mean of the importance weights at least ${LEAST_WEIGHT} in the median; one entry alone only informs`,
@@ -160,7 +154,6 @@ export const b39: Fault = {
       induces: ['B39', 'B43'],
       settles:
         'Both log-probs of each token of one step, before and after the weights are sent to the sampler.',
-      proofs: [],
       needs: ['sampling/importance_sampling_ratio/mean'],
       test(log) {
         const weights = withoutNaN(log.column('sampling/importance_sampling_ratio/mean'));

@@ -20,7 +20,6 @@ export const b40: Fault = {
       code: 'B40.ratio',
       title: 'Later updates from one rollout have ratios other than 1',
       stage: 'logprob',
-      kind: 'identity',
       level: 6,
       rank: 2,
       threshold:
@@ -72,7 +71,6 @@ export const b40: Fault = {
       code: 'B40.old',
       title: 'The ratio is taken to the policy that sampled',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 6,
       threshold:
@@ -115,7 +113,6 @@ export const b40: Fault = {
       code: 'B40.log',
       title: 'Clipping acts where rollouts are reused',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 6,
       rank: 10,
       threshold:
@@ -125,7 +122,6 @@ export const b40: Fault = {
       remedy: 'Compute the old log-probs once, before the first update.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'Ratios of a second update: all exactly 1 prove it.',
-      proofs: [],
       needs: ['clip_ratio/region_mean'],
       test(log) {
         const updates = log.declared.updatesPerRollout;
@@ -144,7 +140,6 @@ export const b40: Fault = {
       code: 'B40.still',
       title: 'The ratio moves where rollouts are reused',
       stage: 'logprob',
-      kind: 'heuristic',
       level: 6,
       rank: 10,
       threshold:

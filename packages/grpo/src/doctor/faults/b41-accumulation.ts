@@ -24,7 +24,6 @@ export const b41: Fault = {
       code: 'B41.split',
       title: 'The gradient does not depend on the split into micro-batches',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 4,
       threshold:
@@ -33,7 +32,6 @@ export const b41: Fault = {
       remedy: 'Normalise by the size of the whole update, once.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B43'],
-      proofs: [],
       needs: ['probes', 'declared'],
       test({ probes: { accumulation }, declared }, record) {
         const form = formOf(declared);
@@ -55,7 +53,6 @@ export const b41: Fault = {
       code: 'B41.weights',
       title: 'Tokens are weighted as the declared loss says',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 5,
       threshold:
@@ -81,11 +78,9 @@ export const b41: Fault = {
       code: 'B41.kept',
       title: 'A step’s gradients are gone in the next step',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 6,
       rank: 10,
       threshold: `reported when over 20 entries or more the gradient norm grows to ${GROWN} × the first and more, while from one entry to the next it changes by less than ${SMOOTH} of itself (median)`,
-      sources: [],
       why: 'Other batches give other gradients: in healthy runs, small and large, the norm changes by 0.1 to 0.6 of itself from entry to entry. A sum over all steps hardly changes.',
       remedy: 'Clear the gradients before each backward pass: optimizer.zero_grad().',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },

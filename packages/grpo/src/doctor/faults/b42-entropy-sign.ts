@@ -21,7 +21,6 @@ export const b42: Fault = {
       code: 'B42.sign',
       title: 'The entropy bonus lowers the loss',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 7,
       threshold:
@@ -66,7 +65,6 @@ export const b42: Fault = {
       code: 'B42.log',
       title: 'A larger entropy bonus does not lower the entropy',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 10,
       threshold:

@@ -46,7 +46,6 @@ export const b43: Fault = {
       code: 'B43.components',
       title: 'The parts of the loss sum to the loss',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 3,
       threshold: `|Σ coefficient × value − loss| within ${WITHIN_ROUNDING}, of the largest part, and ${CANCELLED} of the tokens’ terms`,
@@ -74,7 +73,6 @@ export const b43: Fault = {
       code: 'B43.terms',
       title: 'The weighted terms of the tokens sum to the loss',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 3,
       threshold: `|Σ (policy × weight + β × KL × its weight) − c × entropy − loss| within ${WITHIN_ROUNDING}, of Σ |…|; β is 0 if the KL is in the reward; the entropy is the mean over the tokens that keep their policy term`,
@@ -104,7 +102,6 @@ export const b43: Fault = {
       code: 'B43.log',
       title: 'The logged loss is the loss of the whole step',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 9,
       threshold:
@@ -113,7 +110,6 @@ export const b43: Fault = {
       why: 'Another log had the loss of the last micro-step × the number of micro-steps.',
       remedy: 'Log the sum of the back-propagated losses.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
-      proofs: [],
       needs: ['loss', 'policy_loss', 'kl_penalty', 'micro_steps/executed'],
       test(log) {
         if (log.declared.kl?.place === 'reward' || log.declared.entropy?.coefficient)
@@ -152,7 +148,6 @@ export const b43: Fault = {
       code: 'B43.signs',
       title: 'A KL adds to the loss, and an entropy bonus takes a little from it',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 8,
       threshold: `where loss − policy_loss is a multiple of the KL, of the entropy, or the sum of two such, within ${100 * NEAR} % of its size and of its variance over ${FEWEST_PARTS} entries or more, that of the KL is above 0 and that of the entropy below; at ratio 1 the loss is judged without a policy_loss, whose value is 0 there; parts of less than a tenth are not judged; an entropy of weight below −${LARGE_BONUS} informs`,
@@ -162,7 +157,6 @@ export const b43: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B17', 'B30', 'B49', 'B54', 'B61'],
       settles: 'The line that adds the term to the loss.',
-      proofs: [],
       needs: ['loss'],
       test(log): Outcome<{ entries: number; name: string; weight: number }> {
         const [loss, policy] = [log.column('loss'), log.column('policy_loss')];
@@ -190,7 +184,6 @@ export const b43: Fault = {
       code: 'B43.loss-log',
       title: 'At ratio 1 the loss is β × KL',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 11,
       threshold:
@@ -201,7 +194,6 @@ export const b43: Fault = {
         'Log the loss that is optimised: the mean over micro-batches, with the signs with which its parts enter.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of a step: the parts of the loss, and their sum.',
-      proofs: [],
       needs: ['loss', 'kl'],
       test(log) {
         const { beta, place } = log.declared.kl ?? {};
@@ -228,7 +220,6 @@ export const b43: Fault = {
       code: 'B43.zero',
       title: 'The loss has a value that shows something',
       stage: 'loss',
-      kind: 'heuristic',
       level: 8,
       rank: 11,
       threshold: `not exactly 0 in half of the entries or more, unless the gradient is 0 there, too, or no group has a signal. It only informs: a loss of 0 is no fault beside a gradient, or a KL of ${MOVED} and more`,
@@ -243,7 +234,6 @@ export const b43: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The gradient norm, or a checksum of the weights before and after a step.',
       aside: true,
-      proofs: [],
       needs: ['loss', 'reward'],
       test(log): Outcome<{ entries: number; zero: number; shown: string; value: number }> {
         if (log.isEstimated) return notApplicable('log-probs that are no estimates');
@@ -286,18 +276,15 @@ export const b43: Fault = {
       code: 'B43.monitors',
       title: 'Metrics of the log are measured',
       stage: 'loss',
-      kind: 'heuristic',
       level: 8,
       rank: 12,
       threshold: `over ${FEW} entries or more, not exactly 0 throughout, and a number somewhere: the entropy while completions of a prompt earn different rewards, the length, and the KL while entropy, length, truncation or reward move, or tokens are clipped`,
-      sources: [],
       why: 'An entropy of 0 leaves one text per prompt, no completion has 0 tokens, and a policy that changed has a KL: nobody feeds these numbers.',
       remedy:
         'Feed the metric, or leave it out of the log: a 0 that is never measured hides what it should show.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles:
         'The line of the trainer that logs it; a KL needs a reference, and in most trainers a β above 0.',
-      proofs: [],
       needs: [],
       test(log): Outcome<{ entries: number; names: string; value: number; isLossFinite: boolean }> {
         const names = Object.keys(MONITORS) as (keyof typeof MONITORS)[];
@@ -328,11 +315,9 @@ export const b43: Fault = {
       code: 'B43.centred',
       title: 'The logged reward is the reward',
       stage: 'reward',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold: `the median of |reward| over ${FEWEST_PARTS} entries or more is above ${CENTRED}, or 0`,
-      sources: [],
       why: 'The mean of the advantages is 0 but for rounding; rewards are not.',
       remedy: 'Log the mean of the rewards before the mean of each group is subtracted from them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },

@@ -19,11 +19,9 @@ export const b44: Fault = {
       code: 'B44.micro-steps',
       title: 'Every micro-batch of an update is executed',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 3,
       threshold: 'executed = configured, or weights that sum to 1 over the executed micro-batches',
-      sources: [],
       why: 'Seen in a loop whose `continue` skipped micro-steps and kept the divisor.',
       remedy:
         'Divide by the number of executed micro-batches, and skip no step on which ranks exchange gradients.',
@@ -46,12 +44,10 @@ export const b44: Fault = {
       code: 'B44.completions',
       title: 'Every completion with an advantage is in an update',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 2,
       threshold:
         'each completion with an advantage that is not 0, and not masked as a whole, is in as many updates as the rollout has passes, where all updates of the rollout are recorded',
-      sources: [],
       why: 'A last micro-batch that is lost leaves a part of the step out of the gradient; the others then weigh too little for what is summed, or too much.',
       remedy: 'Look at how an update is cut into micro-batches: its last ones, and what is left over.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
@@ -88,12 +84,10 @@ export const b44: Fault = {
       code: 'B44.log',
       title: 'Every micro-step is executed, or the divisor counts only the executed ones',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 8,
       threshold:
         'number of micro-steps with a loss = divisor of the loss (computed from its parts; the configured number if they are missing)',
-      sources: [],
       why: 'Seen in a loop whose `continue` skipped micro-steps and kept the divisor.',
       remedy:
         'Fetch another batch and do the micro-step again, or divide by the number that was executed. With several ranks, never skip the last micro-step: it sums the gradients over the ranks.',
@@ -131,18 +125,15 @@ export const b44: Fault = {
       code: 'B44.told',
       title: 'The trainer skips no updates',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 6,
       rank: 3,
       threshold: `no line says that an update, a step or a batch is skipped, and no entry has the flag; it warns from ${percent(MUCH)} of the entries on`,
-      sources: [],
       why: 'Seen in a run whose guard took every gradient for too large: it ended with the weights that it began with, and said that it was done. A step without a signal is rightly skipped, but it teaches nothing.',
       remedy:
         'Find out why: rewards that are equal in every group need other prompts or a finer reward; gradients beyond a limit need clipping, a lower learning rate or a loss that is a mean; values that are not finite need the step of their first appearance.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B62'],
       settles: 'The weights of two checkpoints: equal bits were never updated.',
-      proofs: [],
       needs: [],
       test(log): Outcome<{ entries: number; skipped: number; said?: string }> {
         const { skips, entries } = log.series;

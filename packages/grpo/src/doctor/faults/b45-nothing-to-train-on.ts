@@ -25,7 +25,6 @@ export const b45: Fault = {
       code: 'B45.masks',
       title: 'There are positions to train on',
       stage: 'masks',
-      kind: 'identity',
       level: 2,
       rank: 4,
       threshold: 'masked positions above 0 in some micro-step of every entry',
@@ -55,7 +54,6 @@ export const b45: Fault = {
       code: 'B45.empty',
       title: 'At least one token is trained on',
       stage: 'masks',
-      kind: 'identity',
       level: 6,
       rank: 1,
       threshold:
@@ -95,7 +93,6 @@ export const b45: Fault = {
       code: 'B45.finite',
       title: 'Loss and gradient are finite',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       // A term of the loss that is not finite says more.
       rank: 20,
@@ -125,7 +122,6 @@ export const b45: Fault = {
       code: 'B45.log',
       title: 'Loss, gradient and KL are finite',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 12,
       threshold:
@@ -181,18 +177,15 @@ export const b45: Fault = {
       code: 'B45.kl',
       title: 'The KL is a number in every entry',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 30,
       threshold:
         'NaN or infinite in at most half of the entries that have it, and finite after them: only informs, since loggers write NaN for what was not measured',
-      sources: [],
       why: 'Seen in a public run, in one entry of 37.',
       remedy: 'Look at the completions of that step: an empty mask gives 0/0, a ratio of e^89 overflows.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of that step: its masks and log-probs.',
       induces: [],
-      proofs: [],
       needs: [],
       test(log): Outcome<{ entries: number; broken: number; step: number }> {
         const known = log.series.entries.filter(({ values }) => values.kl !== undefined);
@@ -213,7 +206,6 @@ export const b45: Fault = {
       code: 'B45.zero-log',
       title: 'The gradient is not 0 throughout',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 12,
       threshold:
@@ -224,7 +216,6 @@ export const b45: Fault = {
         'Look at the rewards within a group and at the mask. Where rewards differ, look at what hides the gradient: tensors that are detached or frozen, sharded gradients that are read too early.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The record of a step: advantages and masks.',
-      proofs: [],
       needs: ['grad_norm'],
       test(
         log,

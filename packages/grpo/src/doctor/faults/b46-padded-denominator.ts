@@ -16,7 +16,6 @@ export const b46: Fault = {
       code: 'B46.padding',
       title: 'The denominator does not count padding',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 4,
       threshold:

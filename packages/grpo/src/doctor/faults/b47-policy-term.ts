@@ -27,7 +27,6 @@ export const b47: Fault = {
       code: 'B47.policy',
       title: 'The policy term follows from ratio and advantage as the declared loss says',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 5,
       threshold:
@@ -58,7 +57,6 @@ export const b47: Fault = {
       code: 'B47.step',
       title: 'A tiny step along the policy term raises Σ A × log p',
       stage: 'loss',
-      kind: 'identity',
       level: 6,
       rank: 6,
       threshold: 'change ≥ 0',
@@ -68,7 +66,6 @@ export const b47: Fault = {
         'Check the sign of the advantage, min (not max), and that the log-probs have a gradient and the old ones none.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B26'],
-      proofs: [],
       needs: ['probes'],
       test({ probes: { tinyStep } }) {
         const change = tinyStep?.objectiveChange;
@@ -82,7 +79,6 @@ export const b47: Fault = {
       code: 'B47.size',
       title: 'The policy loss is as large as a mean of advantages',
       stage: 'loss',
-      kind: 'heuristic',
       level: 6,
       rank: 7,
       threshold: `in fewer than two entries, or than a tenth, the policy loss is beyond ±${LARGE} times the largest reward, or the largest deviation of rewards, or 1; of a log without a KL the loss is taken where it has no policy loss. It only informs: a loss may be a sum over tokens`,
@@ -92,7 +88,6 @@ export const b47: Fault = {
         'Compare the log-probs of the sampler with those of training on one batch: weights that did not reach the sampler, another template or temperature have this effect. Divide a loss that is a sum by its tokens.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Ratios and advantages of such a step.',
-      proofs: [],
       needs: [],
       test(log): Outcome<{ name: string; entries: number; far: number; most: number; limit: number }> {
         const name = log.has('policy_loss') || log.has('kl') ? 'policy_loss' : 'loss';

@@ -19,7 +19,6 @@ export const b48: Fault = {
       code: 'B48.in-loss',
       title: 'The KL in the loss has a gradient',
       stage: 'kl',
-      kind: 'heuristic',
       level: 1,
       rank: 3,
       threshold:
@@ -29,7 +28,6 @@ export const b48: Fault = {
         'Use k2 in the loss for the gradient of the reverse KL, k3 for that of the forward KL; k1 belongs in the reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       settles: 'The mean gradient of the KL term over many samples, compared with that of the full KL.',
-      proofs: [],
       needs: ['declared'],
       test({ declared: { kl = {} } }, record) {
         if (!isScoredAsSampled(record))
@@ -45,7 +43,6 @@ export const b48: Fault = {
       code: 'B48.estimator',
       title: 'The KL of a token is the declared estimate',
       stage: 'kl',
-      kind: 'identity',
       level: 6,
       rank: 7,
       threshold:

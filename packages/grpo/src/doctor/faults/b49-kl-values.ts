@@ -37,7 +37,6 @@ export const b49: Fault = {
       code: 'B49.nonnegative',
       title: 'A KL estimate that cannot be negative is never negative',
       stage: 'kl',
-      kind: 'identity',
       level: 6,
       rank: 7,
       threshold:
@@ -76,7 +75,6 @@ export const b49: Fault = {
       code: 'B49.share',
       title: 'No handful of tokens makes up the KL',
       stage: 'kl',
-      kind: 'heuristic',
       level: 6,
       rank: 7,
       threshold: 'the top 1 % of 200 tokens or more hold at most half of a KL above 0.01 nat per token',
@@ -85,7 +83,6 @@ export const b49: Fault = {
         'Check whether these tokens are masked wrongly or have truly drifted; a bounded estimate limits them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The tokens themselves, and whether they belong to the completion.',
-      proofs: [],
       needs: ['firstUpdate'],
       test({ firstUpdate }, record) {
         const { estimator, level = 'token' } = record.declared?.kl ?? {};
@@ -119,7 +116,6 @@ export const b49: Fault = {
       code: 'B49.log',
       title: 'A KL estimate that cannot be negative is never negative',
       stage: 'kl',
-      kind: 'identity',
       level: 6,
       rank: 9,
       threshold:
@@ -150,7 +146,6 @@ export const b49: Fault = {
       code: 'B49.sign',
       title: 'The KL is not negative on average',
       stage: 'kl',
-      kind: 'heuristic',
       level: 6,
       rank: 9,
       threshold: `over ${MIN_ENTRIES} entries or more, the mean of kl is not below −1e-4 and four standard errors below 0. It only informs, and other checks then read the KL with its sign turned`,
@@ -160,7 +155,6 @@ export const b49: Fault = {
         'Log log π − log π_ref over the tokens of the completions; if it already is, compare the log-probs of the sampler with those of training.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The log-probs of one step: those of the policy, of the reference and of the sampler.',
-      proofs: [],
       needs: ['kl'],
       test(log) {
         const entries = withoutNaN(log.column('kl')).length;
@@ -174,7 +168,6 @@ export const b49: Fault = {
       code: 'B49.explosion',
       title: 'The policy stays near the reference',
       stage: 'kl',
-      kind: 'heuristic',
       level: 6,
       rank: 9,
       threshold:

@@ -17,18 +17,15 @@ export const b50: Fault = {
       code: 'B50.log',
       title: 'An adaptive β follows the KL',
       stage: 'kl',
-      kind: 'heuristic',
       level: 6,
       rank: 10,
       threshold:
         'β changes within 50 entries after its warm-up in which the KL stays on one side of its declared target by a quarter or more and no bound holds β; judged per kind of problem',
-      sources: [],
       why: 'Seen in a controller that compared β × KL with the target, and in one whose β was never read.',
       remedy:
         'Log what the controller compares, and set β to 10 for one step: the KL term of the loss must change with it.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The controller’s input beside the logged KL, and the β that the loss used.',
-      proofs: [],
       needs: ['kl'],
       test(log) {
         const { control, target } = log.declared.kl ?? {};
@@ -48,12 +45,10 @@ export const b50: Fault = {
       code: 'B50.control',
       title: 'β follows from the KL as the declared control says',
       stage: 'kl',
-      kind: 'identity',
       level: 6,
       rank: 10,
       threshold:
         'each β within a relative 1e-6 of what the declared control computes from the β before and the KL (not β × KL), after the warm-up; only for logs of every step, judged per kind of problem',
-      sources: [],
       why: 'Seen in a controller that compared β × KL with the target.',
       remedy:
         'Where the first such step follows a resume, save and load what the control knows. Else log its input, the KL of the declared window without its weight: β × KL falls with β, and never settles.',

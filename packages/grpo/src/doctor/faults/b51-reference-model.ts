@@ -38,7 +38,6 @@ export const b51: Fault = {
       code: 'B51.anchor',
       title: 'The weights of the reference do not change',
       stage: 'kl',
-      kind: 'identity',
       level: 1,
       rank: 9,
       threshold:
@@ -67,7 +66,6 @@ export const b51: Fault = {
       code: 'B51.start',
       title: 'On the first step the reference equals the policy',
       stage: 'kl',
-      kind: 'identity',
       level: 3,
       rank: 5,
       threshold:
@@ -99,12 +97,10 @@ export const b51: Fault = {
       code: 'B51.follows',
       title: 'The reference stays where the policy began',
       stage: 'kl',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold:
         'reported when policy and reference give each token the same log-prob in all records after one whose update changed the weights, of which there are two or more; in half precision only where the weights that the forward pass reads are known to have changed; only informs where the policy is declared to be mixed into the reference',
-      sources: [],
       why: 'Two models that agree to the bit have the same weights. Where the reference gets those of the policy after each update, the KL holds nothing.',
       remedy:
         'Load the reference once, and copy nothing into it; where it is meant to follow, let it follow slowly and seldom.',
@@ -143,7 +139,6 @@ export const b51: Fault = {
       code: 'B51.log',
       title: 'The KL begins at 0',
       stage: 'kl',
-      kind: 'identity',
       level: 3,
       rank: 6,
       threshold:
@@ -180,7 +175,6 @@ export const b51: Fault = {
       code: 'B51.early',
       title: 'The first entry has no KL that its updates cannot explain',
       stage: 'kl',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold: `KL of the first entry at most ${EARLY} nat per token, where learning rate × steps up to it is at most ${TRAVEL}; where the entry is step 1 alone B51.log judges`,
@@ -191,7 +185,6 @@ export const b51: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       induces: ['B49', 'B50', 'B38'],
       settles: 'The KL of one batch before any update: it must be 0. Twice the same scores rule out dropout.',
-      proofs: [],
       needs: ['kl', 'learning_rate'],
       test(log) {
         if (klOfStepOne(log)) return notApplicable('a first entry of several steps');
@@ -220,18 +213,15 @@ export const b51: Fault = {
       code: 'B51.falls',
       title: 'The KL does not begin at its largest',
       stage: 'kl',
-      kind: 'heuristic',
       level: 3,
       rank: 8,
       threshold: `reported when the first KL is above 1 nat per token and ${FALLEN} × the median of the second half of 4 entries or more, and none is above it; where the entry is step 1 alone B51.log judges. Not applicable to several updates per rollout, the later of which have a KL of their own`,
-      sources: [],
       why: 'Updates take the policy away from the reference, and β takes it back to where it was: at the start it is nearest. Seen in a run whose completions were sampled under a grammar, which neither model was scored with.',
       remedy:
         'Score one batch by policy and reference before any update: the same model, adapter, template, mask and temperature. Then sample without constraints: tokens that the policy holds impossible have a KL of any size.',
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50', 'B38', 'B54', 'B62'],
       settles: 'The KL of one batch before any update: it must be 0.',
-      proofs: [],
       needs: ['kl'],
       test(log) {
         if (log.declared.teacher) return notApplicable(TO_START);
@@ -253,7 +243,6 @@ export const b51: Fault = {
       code: 'B51.old',
       title: 'At step 1 the reference is as near as the old policy',
       stage: 'kl',
-      kind: 'heuristic',
       level: 3,
       rank: 7,
       threshold: `in the entry of step 1, a KL to the reference of at most ${SURELY} nat, or ${APART} × the KL to the old policy`,
@@ -264,7 +253,6 @@ export const b51: Fault = {
       consequence: { rerun: 'GRPO', checkpointsVoid: true },
       induces: ['B49', 'B50', 'B38', 'B62'],
       settles: 'Two scorings of one batch by the reference: they differ with dropout.',
-      proofs: [],
       needs: ['kl', 'kl/old'],
       test(log) {
         const first = log.series.entries.find(({ values }) => Number.isFinite(values.kl));
@@ -284,11 +272,9 @@ export const b51: Fault = {
       code: 'B51.again',
       title: 'The KL does not fall back to 0',
       stage: 'kl',
-      kind: 'heuristic',
       level: 3,
       rank: 7,
       threshold: `no entry with a KL of at most ${100 * FALLEN_TO} % of the median of the three before it and of the five after it, that median above ${ENOUGH_KL} nat; a single entry is not judged before the fifth; not applicable where the reference is declared to follow the policy`,
-      sources: [],
       why: 'A policy does not come back to the reference in one step by itself.',
       remedy:
         'Look for what loads weights or an adapter in the loop, and for what copies the policy into the reference. Nothing, if the reference is meant to follow.',

@@ -22,7 +22,6 @@ export const b52: Fault = {
       code: 'B52.weights',
       title: 'An update with a gradient changes weights',
       stage: 'optimizer',
-      kind: 'identity',
       level: 7,
       rank: 2,
       threshold:
@@ -55,11 +54,9 @@ export const b52: Fault = {
       code: 'B52.half',
       title: 'Weights of float16 have masters',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 7,
       rank: 1,
       threshold: 'weights that are declared as float16 have float32 masters',
-      sources: [],
       why: 'AdamW squares the gradient, and float16 ends at 6e-8: in one run 98 % of the second moments were 0, and the second update threw a weight from 1.3 to 65.',
       remedy:
         'Load the model in float32 or bfloat16; fp16=True then computes in float16 and keeps float32 weights.',
@@ -80,7 +77,6 @@ export const b52: Fault = {
       code: 'B52.lost',
       title: 'Updates are not rounded away',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 7,
       rank: 2,
       threshold: `at least ${100 * LEAST_CHANGED.half} % of the elements of half-precision weights without float32 masters change, ${100 * LEAST_CHANGED.full} % of all others; half of the elements with a gradient, if these are known; measured on the masters if there are any`,
@@ -117,7 +113,6 @@ export const b52: Fault = {
       code: 'B52.log',
       title: 'The weights change over the run',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 7,
       rank: 3,
       threshold:

@@ -30,7 +30,6 @@ export const b55: Fault = {
       code: 'B55.probe',
       title: 'A server has the weights that were handed over',
       stage: 'weight sync',
-      kind: 'identity',
       level: 1,
       rank: 8,
       threshold:
@@ -72,7 +71,6 @@ export const b55: Fault = {
       code: 'B55.checksum',
       title: 'The sampler has the weights that the step before left',
       stage: 'weight sync',
-      kind: 'identity',
       level: 1,
       rank: 9,
       threshold:
@@ -104,7 +102,6 @@ export const b55: Fault = {
       code: 'B55.stale',
       title: 'The sampler has the weights that are trained',
       stage: 'weight sync',
-      kind: 'heuristic',
       level: 3,
       rank: 1,
       threshold:
@@ -144,11 +141,9 @@ export const b55: Fault = {
       code: 'B55.returns',
       title: 'The KL does not leave and come back in an entry',
       stage: 'weight sync',
-      kind: 'heuristic',
       level: 3,
       rank: 7,
       threshold: `reported when two entries or more, and a tenth of all, have a KL above ${LEFT} nats per token while both neighbours are below ${NEAR}`,
-      sources: [],
       why: 'Weights that took the policy that far do not come back in the next update. Seen in a run whose sampler got the weights on every third step only.',
       remedy:
         'Give the sampler the weights before each rollout, and take log-probs and samples from the same ones. Look at which steps have the spikes: those without a sync, those after an evaluation.',
@@ -156,7 +151,6 @@ export const b55: Fault = {
       induces: ['B49', 'B54'],
       settles:
         'A checksum of the sampler’s weights at a step with a spike. A few tokens that the reference holds impossible give k3 such spikes, too: the record of the step shows them.',
-      proofs: [],
       needs: ['kl'],
       test(log) {
         if (log.declared.kl?.level === 'sequence_sum') return notApplicable('a KL per token');
@@ -184,7 +178,6 @@ export const b55: Fault = {
       code: 'B55.log',
       title: 'Sampler and trainer do not drift apart',
       stage: 'weight sync',
-      kind: 'heuristic',
       level: 3,
       rank: 6,
       threshold: `reported when the gap of the last eighth of 20 entries or more is above ${APART} nat per token (or where the log has a KL of sampler and trainer instead, that of 12 entries or more above ${APART_KL}), 3 × that of the first and beyond its noise, and the entropy did not grow by half as much; not applicable where sampling is declared to differ from scoring (penalties; top-p, top-k, min-p without keepSupport)`,

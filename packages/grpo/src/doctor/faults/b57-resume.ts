@@ -15,7 +15,6 @@ export const b57: Fault = {
       code: 'B57.log',
       title: 'A resumed run continues where it stopped',
       stage: 'checkpoint',
-      kind: 'heuristic',
       level: 8,
       rank: 4,
       threshold:
@@ -31,7 +30,6 @@ export const b57: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles:
         'Train N steps and resume for N more, and train 2 N steps in one go: prompts and losses must be equal.',
-      proofs: [],
       needs: ['num_tokens'],
       test(log) {
         const tokens = log.column('num_tokens');

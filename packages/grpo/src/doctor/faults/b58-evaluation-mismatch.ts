@@ -32,7 +32,6 @@ export const b58: Fault = {
       code: 'B58.best',
       title: 'The best checkpoint is chosen by what should be good, and the rate lowered where it is not',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold: 'the metric is not the loss, and of a reward the greater is the better',
@@ -62,12 +61,10 @@ export const b58: Fault = {
       code: 'B58.golds',
       title: 'Right answers of held-out rows are paid as those of training are',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 4,
       rank: 1,
       threshold:
         'of the reference answers of held-out rows, written as a completion that is paid and each graded with its row, at least half earn half of what that earned, where most of those that are trained on do',
-      sources: [],
       why: 'Seen in a reward that looked the answer up in a table of training prompts: held out, nothing could be right.',
       remedy:
         'Call the reward by hand with a held-out row and its answer, and print what it compares with what.',
@@ -95,12 +92,10 @@ export const b58: Fault = {
       code: 'B58.unlike',
       title: 'Held-out prompts have the parts that those of training have',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 1,
       rank: 7,
       threshold:
         'at most half of the held-out prompts have other roles than any prompt that is trained on, or are a text in place of messages; fewer only inform',
-      sources: [],
       why: 'Seen in an evaluation whose rows were made without the system message: 0.14 there, 0.36 in training.',
       remedy: 'Make both sets of rows by the same function, system message included.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
@@ -121,12 +116,10 @@ export const b58: Fault = {
       code: 'B58.counted',
       title: 'An evaluation says what its completions add up to',
       stage: 'evaluation',
-      kind: 'identity',
       level: 8,
       rank: 1,
       threshold:
         'right completions and mean length of an evaluation, against those of as many rows of eval-completions.jsonl; the length to 1e-6',
-      sources: [],
       why: 'Seen in a run whose rows kept the scores of the first evaluation: 42.5 %, and 82.5 % by the completions beside them.',
       remedy: 'Trust the completions, and look at the code that makes the row.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
@@ -173,17 +166,14 @@ export const b58: Fault = {
       code: 'B58.log',
       title: 'Evaluation follows the training reward',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold: `reported when the training reward rises (t > 2) and the evaluation falls over 5 evaluations or more (t < −2; with fewer than 10, t < −3; or from the first to the mean of the others by more than half, and by six of their deviations beyond ${EARNED})`,
-      sources: [],
       why: 'Seen in a run whose training reward rose by 0.2025 while its evaluation lost 1.6 %.',
       remedy:
         'Compare the prompt, decoding and parser of training and evaluation; then suspect over-fitting.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
       settles: 'One problem through training and evaluation: ids, completion and grade must be equal.',
-      proofs: [],
       needs: ['reward', 'eval_reward'],
       test(log) {
         const evaluation = slope(log.column('eval_reward'), log.steps);
@@ -210,11 +200,9 @@ export const b58: Fault = {
       code: 'B58.apart',
       title: 'A reward function gives in evaluation what it gives in training',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold: `for each function of training and evaluation, the mean of the last third of at least 4 evaluations is ${LEAST_SHARE} × that of training or more, if that is above ${EARNED}; of two or three, none is below ${SHARE_OF_FEW} × the training before and after`,
-      sources: [],
       why: 'Seen in loops whose answers were shuffled in evaluation, whose training reward took any text that holds the answer, and that trained on one batch.',
       remedy:
         'Run one problem through both: prompt, decoding, parser and gold answer must be the same. If they are, the training problems are too few, or are drawn again and again.',
@@ -251,17 +239,14 @@ export const b58: Fault = {
       code: 'B58.lost',
       title: 'An evaluation keeps its best level',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold: `reported when the last of 5 to ${MOST} evaluations lost ${percent(LOST)} of the best, and lie apart from all before them (Dixon, p < 0.005); or the last eighth of 8 or more ${percent(LEAST)} of the best level that lasted, by ${BEYOND_NOISE} standard errors`,
-      sources: [],
       why: 'Seen in runs whose evaluation went from 0.71 to 0.38 and from 0.99 to 0.54 while nobody looked.',
       remedy:
         'Take the checkpoint of the best evaluation. Then look at what moved before: entropy, length, KL, and the training reward.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
       settles: 'The evaluation of both checkpoints again, with more problems.',
-      proofs: [],
       needs: ['eval_reward'],
       test(log) {
         const evaluation = log.course.of('evaluation');
@@ -285,18 +270,15 @@ export const b58: Fault = {
       code: 'B58.held-out',
       title: 'What is learnt holds for held-out problems',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold:
         'of evaluations with 95 % intervals: the last does not lie below the first, interval below interval; and where the training reward gained for good, and the evaluation began as high, the last interval reaches half of that gain below it, or the evaluation gained a quarter of it',
-      sources: [],
       why: 'Seen in runs of a few problems: one answered every prompt with one text, and its held-out reward fell from 0.49 to 0.20; another learnt its problems by heart, from 0.36 to 0.87, and held-out ones not at all.',
       remedy:
         'Compare completions of the first and of the last evaluation. Where all are one text, lower the learning rate or add a KL; where only training problems are solved, train on more of them.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'An evaluation with more problems (eval.limit), before and after.',
-      proofs: [],
       needs: ['reward', 'eval_reward', 'eval_problems'],
       test(log): Outcome<Record<'from' | 'to' | 'problems' | 'start' | 'end', number> & { fell: boolean }> {
         const problems = largest(withoutNaN(log.column('eval_problems')));
@@ -337,17 +319,14 @@ export const b58: Fault = {
       code: 'B58.still',
       title: 'The evaluation is of the model that is trained',
       stage: 'evaluation',
-      kind: 'heuristic',
       level: 8,
       rank: 3,
       threshold:
         'reported when 5 evaluations or more give exactly the same, neither 0 nor ±1, while reward, entropy or KL move beyond the noise; if they stand still, B52.log judges',
-      sources: [],
       why: 'Seen in a loop whose evaluator kept the first weights.',
       remedy: 'Hand the present weights to the evaluator before each evaluation; clear its caches.',
       consequence: { rerun: 'evaluation', checkpointsVoid: false },
       settles: 'A hash of the evaluator’s weights at two evaluations: it differs.',
-      proofs: [],
       needs: ['eval_reward'],
       test(log) {
         const evaluated = withoutNaN(log.column('eval_reward'));

@@ -23,16 +23,13 @@ function growth(sizes: readonly number[], steps: readonly number[]) {
 const MEMORY = {
   title: 'Memory does not grow from step to step',
   stage: 'performance',
-  kind: 'heuristic',
   level: 8,
   rank: 1,
-  sources: [],
   why: 'Seen in a run that kept a graph alive: 3869 MB, and 434 MB without it. The threshold is a choice of ours.',
   remedy:
     'Look for tensors with a graph that outlive the step: losses that are summed up, outputs that are kept.',
   consequence: { rerun: 'nothing', checkpointsVoid: false },
   settles: 'The number of live tensors after each of three steps.',
-  proofs: [],
   says: (m: { entries: number; first: number; last: number; aStep: number }) =>
     say`Memory grows by ${percent(m.aStep)} per step: from ${m.first} to ${m.last} bytes over ${m.entries} entries.`,
 } as const;
@@ -86,16 +83,13 @@ export const b60: Fault = {
       code: 'B60.stage',
       title: 'No stage takes nearly all of a step',
       stage: 'performance',
-      kind: 'heuristic',
       level: 8,
       rank: 1,
       threshold: 'at most 80 % of a step of more than a second; records and audits are no stage of it',
-      sources: [],
       why: 'The threshold is a choice of ours.',
       remedy: 'Look at that stage first when a step is too slow.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'A profile of the stage.',
-      proofs: [],
       needs: ['stages'],
       test({ stages }) {
         const own = stages.filter(({ name }) => !OBSERVING.includes(name));
@@ -111,7 +105,6 @@ export const b60: Fault = {
       code: 'B60.second',
       title: 'The second step is not much slower than the first',
       stage: 'performance',
-      kind: 'heuristic',
       level: 8,
       rank: 6,
       threshold: 'the second step takes at most 3 × the time of the first, or less than 5 s',
@@ -121,7 +114,6 @@ export const b60: Fault = {
         'Compare the stages of both steps. A stage of the model that grew is compiled again for new shapes, or memory is full; else look at the judge.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Two steps without compilation.',
-      proofs: [],
       needs: ['step_time'],
       test(log): Outcome<{ first: number; second: number; stage?: string; from?: number; to?: number }> {
         const [a, b] = log.series.entries.filter(({ values }) => Number.isFinite(values.step_time));
@@ -151,7 +143,6 @@ export const b60: Fault = {
       code: 'B60.slow',
       title: 'Steps take about equally long',
       stage: 'performance',
-      kind: 'heuristic',
       level: 8,
       rank: 6,
       threshold:
@@ -161,7 +152,6 @@ export const b60: Fault = {
       remedy: 'Look at the stage times of a slow step: compilation, garbage collection, a judge that waits.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'Stage times of a slow and a usual step.',
-      proofs: [],
       needs: ['step_time'],
       test(log) {
         const times = usualTimes(log);

@@ -68,7 +68,6 @@ export const b61: Fault = {
       code: 'B61.reward',
       title: 'The reward keeps its best level',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 1,
       rank: 1,
       threshold: `reported when the last eighth of ${FEWEST} entries or more lies below the best level that lasted an eighth (or that the run began with) by more than half of that level, by the deviation within groups, and by ${BEYOND_NOISE} standard errors; of fewer entries, when the last ones lost ${percent(LOST)} of the best and lie apart from all before them (Dixon, p < 0.005), or lost ${percent(FALLEN)} of the first two of 8 or more, beyond noise, and truncation, length, entropy or gradient broke before them or with the first two; a last eighth below the first by as many standard errors informs, and warns where 5 evaluations or more fall with it (t < −3; from 10 on, t < −2)`,
@@ -125,7 +124,6 @@ export const b61: Fault = {
       code: 'B61.entropy',
       title: 'The entropy does not rise to noise',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 1,
       rank: 2,
       threshold: `reported when the last eighth of ${FEWEST} entries or more has more than ${NOISE} nats per token, twice as many as the first, or more than one, ${GROWN} times as many, and ${BEYOND_NOISE} standard errors more, while the reward did not rise; of fewer entries, when it rose fourfold to ${NOISE} nats or more`,
@@ -164,7 +162,6 @@ export const b61: Fault = {
       code: 'B61.drift',
       title: 'Length and entropy keep their size',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 1,
       rank: 4,
       threshold: `in a run without a lasting gain, the length does not double or halve and the entropy does not rise twofold or fall threefold, beyond ${BEYOND_NOISE} standard errors. It only informs: a run that learns may do all of it`,
@@ -174,7 +171,6 @@ export const b61: Fault = {
         'Read completions from before and after the change. Where the length grows for nothing, divide the loss by a constant (dr_grpo) or make length cost; where the entropy falls, raise the temperature or the upper clip.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The evaluation before and after.',
-      proofs: [],
       needs: [],
       test(
         log,
@@ -202,7 +198,6 @@ export const b61: Fault = {
       code: 'B61.length',
       title: 'The length does not run away without reward',
       stage: 'reward',
-      kind: 'heuristic',
       level: 1,
       rank: 3,
       threshold: `reported when completions of the last eighth of ${FEWEST} entries or more are ${TIMES} times as long as those of the first, or a ${TIMES}th as long, beyond noise, while the reward gained less than the deviation within a group; of fewer entries, when no values before and after it are near to each other. A mean length that half of the entries have to the digit counts as the last`,
@@ -213,7 +208,6 @@ export const b61: Fault = {
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       induces: ['B08', 'B16', 'B09', 'B30', 'B54'],
       settles: 'Reward against length of the completions of one step.',
-      proofs: [],
       needs: ['completions/mean_length'],
       test(log): Outcome<Growth> {
         const length = log.course.of('length');

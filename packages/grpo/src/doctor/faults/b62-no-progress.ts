@@ -25,7 +25,6 @@ export const b62: Fault = {
       code: 'B62.still',
       title: 'Reward or policy move over the run',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 6,
       rank: 13,
       threshold: `over ${ENOUGH_STEPS} steps or more, the reward rises beyond its noise, or is high from the start, or the KL passes ${AT_REST} nats per token; over ${FROZEN} entries or more, the KL is not exactly 0 in all of them, of which most have a gradient; where the log has no KL, or length, entropy or truncation moved, the check only informs`,
@@ -80,7 +79,6 @@ export const b62: Fault = {
       code: 'B62.sparse',
       title: 'The reward rises between the entries of a long run',
       stage: 'optimizer',
-      kind: 'heuristic',
       level: 6,
       rank: 13,
       threshold: `where ${SPARSE.entries} to ${ENOUGH_STEPS - 1} entries span ${ENOUGH_STEPS} steps or more, the last third of the rewards lies above the first third by more than ${percent(SPARSE.rise)} of the largest, or gained beyond its noise for good, or is high. It only informs: each entry may be of a single step`,
@@ -90,7 +88,6 @@ export const b62: Fault = {
         'Log every step. If the reward then stands still, too, look at signal, learning rate and KL, in this order.',
       consequence: { rerun: 'nothing', checkpointsVoid: false },
       settles: 'The reward of every step, or the accuracy on held-out problems before and after.',
-      proofs: [],
       needs: ['reward'],
       test(log): Outcome<Record<'first' | 'last' | 'start' | 'end' | 'most' | 'entries', number>> {
         const { course } = log;

@@ -28,7 +28,6 @@ export const b63: Fault = {
       code: 'B63.views',
       title: 'The passes over a completion are those of the declared estimate',
       stage: 'mask plan',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold: `d1: one pass, the whole region hidden, weight 1. coupled: the whole region hidden, weight 1/2, then two passes that hide complementary places, weights 1/(2t) and 1/(2(1 − t)) with t in declared.diffusion.maskRates. sum_masked: one pass, weight 1. Of the last two none hides the prompt. Weights within ${ROUNDING}`,
@@ -60,7 +59,6 @@ export const b63: Fault = {
       code: 'B63.rate',
       title: 'As many places are hidden as declared',
       stage: 'mask plan',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold: `the number of hidden places lies within ${CHANCE} standard errors of the declared share: of the prompt for d1 (promptMaskRate), of the region at the t that its weight stands for (coupled), or between maskRates (sum_masked)`,
@@ -87,12 +85,10 @@ export const b63: Fault = {
       code: 'B63.draws',
       title: 'The recorded keys give the recorded masks',
       stage: 'mask plan',
-      kind: 'identity',
       level: 2,
       rank: 4,
       threshold:
         'every hidden place, and every weight, drawn again from the seed and the keys of its plan, is the same',
-      sources: [],
       why: 'The masks of a run can be made again by its seed alone.',
       remedy:
         'Take the masks from the counted random numbers of step, iteration, prompt, completion and place.',
@@ -139,7 +135,6 @@ export const b63: Fault = {
       code: 'B63.hidden',
       title: 'Only hidden tokens have a log-prob',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 2,
       threshold:
@@ -179,7 +174,6 @@ export const b63: Fault = {
       code: 'B63.same',
       title: 'Log-probs that are compared are estimated with the same masks',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 2,
       threshold:

@@ -15,7 +15,6 @@ export const b64: Fault = {
       code: 'B64.order',
       title: 'Blocks are filled one after another, in equal steps',
       stage: 'generation',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold:
@@ -42,7 +41,6 @@ export const b64: Fault = {
       code: 'B64.region',
       title: 'A completion is its region up to the first end',
       stage: 'tokens',
-      kind: 'identity',
       level: 2,
       rank: 3,
       threshold:

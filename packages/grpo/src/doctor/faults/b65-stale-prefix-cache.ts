@@ -13,7 +13,6 @@ export const b65: Fault = {
       code: 'B65.probe',
       title: 'A cached prompt is continued as it would be after the cache was emptied',
       stage: 'weight sync',
-      kind: 'identity',
       level: 1,
       rank: 10,
       threshold:

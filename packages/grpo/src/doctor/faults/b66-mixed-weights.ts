@@ -13,7 +13,6 @@ export const b66: Fault = {
       code: 'B66.version',
       title: 'All completions of a step were sampled with the weights that were handed over',
       stage: 'weight sync',
-      kind: 'identity',
       level: 1,
       rank: 11,
       threshold:

@@ -13,7 +13,6 @@ export const b67: Fault = {
       code: 'B67.temperature',
       title: 'A server’s log-probs are those of the distribution that it drew from',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 2,
       threshold:

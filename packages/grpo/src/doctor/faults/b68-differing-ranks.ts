@@ -12,7 +12,6 @@ export const b68: Fault = {
       code: 'B68.weights',
       title: 'All processes have the same weights after each update',
       stage: 'optimizer',
-      kind: 'identity',
       level: 7,
       rank: 1,
       threshold: 'the checksums of the weights are equal on all ranks after every update',

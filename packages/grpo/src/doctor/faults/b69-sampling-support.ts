@@ -24,7 +24,6 @@ export const b69: Fault = {
       code: 'B69.member',
       title: 'Every token is among the ids that it could have been drawn from',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 1,
       threshold: 'each sampled token is in its recorded support',
@@ -58,7 +57,6 @@ export const b69: Fault = {
       code: 'B69.size',
       title: 'The ids that sampling kept are as many, and hold as much, as was declared',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 2,
       threshold:
@@ -86,7 +84,6 @@ export const b69: Fault = {
       code: 'B69.scoring',
       title: 'The trainer scores each token over the ids that it was drawn from',
       stage: 'logprob',
-      kind: 'identity',
       level: 3,
       rank: 2,
       threshold:
@@ -107,7 +104,6 @@ export const b69: Fault = {
       code: 'B69.sampler',
       title: 'The sampler’s log-probs are those over the ids that it says it kept',
       stage: 'generation',
-      kind: 'identity',
       level: 3,
       rank: 3,
       threshold:

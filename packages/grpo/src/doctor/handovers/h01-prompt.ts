@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h01 = handOverCheck({
   code: 'H01',
   handOver: 'prompt',
-  name: 'prompt',
   title: 'Prompt ids are those of the row',
   wrong: 'A prompt is not what its row of data says',
   stage: 'template',

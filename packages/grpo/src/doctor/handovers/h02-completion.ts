@@ -18,7 +18,6 @@ const audited = handOverCheck({
   ...info,
   code: 'H02',
   handOver: 'completion',
-  name: 'completion',
   title: 'Completions are draws from the declared distribution',
   wrong: 'Completions are not drawn from the declared distribution of their prompt',
 });
@@ -29,11 +28,9 @@ const pooled = runCheck({
   ...info,
   code: 'H02.likelihood',
   title: 'The draws of all steps fit the declared temperature',
-  kind: 'identity',
   rank: 101,
   threshold:
     'no other temperature makes the tokens of all audited steps likelier than the declared one by more than 22.1 nats and what rounding and the choice of the completions explain: that happens by chance in one of 10⁹ runs, however peaked the distributions are (Ville’s inequality)',
-  sources: [],
   needs: ['audit'],
   see({ audit }) {
     const own = audit.comparisons.filter(({ quantity }) => quantity.startsWith(LIKELIHOOD));
@@ -73,11 +70,9 @@ const alone = stepCheck({
   ...info,
   code: 'H02.alone',
   title: 'Decoding computes what one pass over all tokens does',
-  kind: 'identity',
   rank: 99,
   threshold:
     'the sampler’s log-probs do not lie beyond their bound where those of the trainer, for the same weights and tokens, hold theirs, and no other prompt explains it',
-  sources: [],
   remedy:
     'Compare one completion, token by token, with a decode that computes the whole text anew for each token.',
   induces: ['H02', 'B19', 'B39'],

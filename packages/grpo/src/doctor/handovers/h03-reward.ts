@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h03 = handOverCheck({
   code: 'H03',
   handOver: 'reward',
-  name: 'reward',
   title: 'A completion graded again earns the same',
   wrong: 'A reward is not that of its completion',
   stage: 'reward',

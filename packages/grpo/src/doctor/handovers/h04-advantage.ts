@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h04 = handOverCheck({
   code: 'H04',
   handOver: 'advantage',
-  name: 'advantage',
   title: 'Advantages follow from the rewards as declared',
   wrong: 'Advantages are not those that the declared form gives',
   stage: 'advantage',

@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h05 = handOverCheck({
   code: 'H05',
   handOver: 'old log-probs',
-  name: 'old log-probs',
   title: 'Old and reference log-probs are those of the weights that sampled',
   wrong: 'Old or reference log-probs are not those of their weights',
   stage: 'logprob',

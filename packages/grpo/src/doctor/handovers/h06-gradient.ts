@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h06 = handOverCheck({
   code: 'H06',
   handOver: 'gradient',
-  name: 'gradient',
   title: 'The gradient is that of the loss',
   wrong: 'The gradient is not that of the loss',
   stage: 'logprob',

@@ -8,7 +8,6 @@ import { say } from '../sentence.js';
 const audited = handOverCheck({
   code: 'H07',
   handOver: 'update',
-  name: 'update',
   title: 'The optimizer does what its settings say',
   wrong: 'The weights did not change as the declared optimizer changes them',
   stage: 'optimizer',
@@ -25,11 +24,9 @@ const held = stepCheck({
   title: 'The optimizer holds what is to be trained, and nothing else',
   // It does not depend on the stage that updates.
   stage: 'configuration',
-  kind: 'identity',
   level: 6,
   rank: 1,
   threshold: 'each tensor that the model trains is in the optimizer, once and itself, and no other is',
-  sources: [],
   remedy:
     'Print the names of the parameters that are given to the optimizer beside those that require a gradient, and what it saves of each.',
   induces: ['H07', 'H06', 'H12', 'B52', 'B53'],

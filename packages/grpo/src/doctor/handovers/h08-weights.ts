@@ -8,7 +8,6 @@ import { say } from '../sentence.js';
 const audited = handOverCheck({
   code: 'H08',
   handOver: 'weights',
-  name: 'weights',
   title: 'Sampler and reference use the weights that they should',
   wrong: 'Sampler or reference do not use the weights that they should',
   stage: 'weight sync',
@@ -24,11 +23,9 @@ const changed = stepCheck({
   code: 'H08.changed',
   title: 'Nothing but an update changes the weights',
   stage: 'weight sync',
-  kind: 'identity',
   level: 1,
   rank: 2,
   threshold: 'each weight that is compared is what the update before left, to the bit',
-  sources: [],
   remedy:
     'Look at callbacks and overrides that write to parameters: what clamps, averages, loads, merges or casts weights between two steps.',
   induces: ['H08'],

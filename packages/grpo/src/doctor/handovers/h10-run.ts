@@ -7,7 +7,6 @@ import { say } from '../sentence.js';
 const audited = handOverCheck({
   code: 'H10',
   handOver: 'run',
-  name: 'run',
   title: 'Each step continues the run',
   wrong: 'The steps of the run do not follow each other',
   stage: 'data',
@@ -21,17 +20,14 @@ const lacking = stepCheck({
   code: 'H10.lacks',
   title: 'All of an audited step is computed a second time',
   stage: 'data',
-  kind: 'heuristic',
   level: 1,
   rank: 101,
   aside: true,
   threshold: 'the audit of the step lacks nothing between the prompt and the update',
-  sources: [],
   why: 'What is not computed again, no check of the audit judges.',
   remedy: 'Audit a smaller run of the same settings, where that has what lacks here.',
   settles: 'The same hand-over in the audit of such a run.',
   consequence: { rerun: 'nothing', checkpointsVoid: false },
-  proofs: [],
   needs: ['audit'],
   test({ audit: { missing } }) {
     // Of another trainer's checkpoints and order there is never anything.

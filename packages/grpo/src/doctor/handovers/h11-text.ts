@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h11 = handOverCheck({
   code: 'H11',
   handOver: 'text',
-  name: 'text',
   title: 'Texts are what the ids of completions stand for',
   wrong: 'The text that is graded is not that of the sampled ids',
   stage: 'tokens',

@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h12 = handOverCheck({
   code: 'H12',
   handOver: 'loss',
-  name: 'loss',
   title: 'The loss is the declared one',
   wrong: 'The loss is not the declared one',
   stage: 'loss',

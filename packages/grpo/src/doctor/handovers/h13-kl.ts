@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h13 = handOverCheck({
   code: 'H13',
   handOver: 'kl',
-  name: 'kl',
   title: 'The KL in the loss is the declared one',
   wrong: 'The KL in the loss is not the declared one',
   stage: 'kl',

@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h14 = handOverCheck({
   code: 'H14',
   handOver: 'evaluation',
-  name: 'evaluation',
   title: 'An evaluation tells what the weights do on the held-out problems',
   wrong: 'An evaluation is not that of its weights on the held-out problems',
   stage: 'evaluation',

@@ -15,7 +15,6 @@ const audited = handOverCheck({
   ...info,
   code: 'H15',
   handOver: 'model',
-  name: 'model',
   title: 'The model in memory is that of its folder',
   wrong: 'The model in memory is not that of its folder',
   why: 'It follows from the files of the folder alone, read by code that shares nothing with what loads them.',
@@ -35,11 +34,9 @@ const shared = stepCheck({
   ...info,
   code: 'H15.shared',
   title: 'The forward pass that sampler and trainer share is that of the model',
-  kind: 'identity',
   rank: 101,
   threshold:
     'not both of the log-probs by sampler and trainer lie beyond their bounds, furthest at the same token, and agree with each other within these bounds',
-  sources: [],
   remedy:
     'Look at the forward pass itself: its norms and their ε, the rotary base, activations, scales and caps, biases, tied weights, the factor of adapters; then at a temperature that both apply. Where a layer is named below, at that one.',
   induces: ['H02', 'H05', 'H06', 'H07', 'H12', 'H14', 'B19', 'B39'],

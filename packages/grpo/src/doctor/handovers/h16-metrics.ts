@@ -3,7 +3,6 @@ import { handOverCheck } from '../hand-over.js';
 export const h16 = handOverCheck({
   code: 'H16',
   handOver: 'metrics',
-  name: 'metrics',
   title: 'A step reports what it did',
   wrong: 'A reported number is not that of the step',
   stage: 'configuration',
