@@ -217,6 +217,27 @@ describe('an update that is not as declared', () => {
   });
 });
 
+it.each<[string, string, Plant]>([
+  [
+    'gradients that are not clipped',
+    ELEMENTS[1]!,
+    { update: (optimizer, rate) => standardStages.update(optimizer, rate, 0) },
+  ],
+  ['β1 and β2 in the place of each other', ELEMENTS[2]!, { options: { beta1: 0.999, beta2: 0.9 } }],
+])('an update by %s is explained: %s', async (what, quantity, plant) => {
+  const own = (await audited(plant)).find((one) => one.quantity === quantity)!;
+  expect([own.deviation > own.bound, own.explained]).toEqual([true, what]);
+});
+
+it('an update that is skipped is told as one', async () => {
+  const skip: Stages['update'] = (optimizer) => {
+    optimizer.zeroGrad();
+    return { gradNorm: 1, learningRate: 1e-3 };
+  };
+  const [first] = (await audited({ update: skip })).filter(({ deviation, bound }) => !(deviation <= bound));
+  expect(first).toMatchObject({ quantity: 'update', found: 'skipped: nothing changed', plain: 'made' });
+});
+
 it('what costs nothing beside a step finds a wrong rate, too', async () => {
   const model = fixtureModel('llama3');
   const trainer = trainerOf(model, SETTINGS, { score: spreadRewards });

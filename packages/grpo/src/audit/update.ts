@@ -15,7 +15,7 @@ import {
   type WeightPart,
 } from './plain/plain-adamw.js';
 import { plainRate } from './plain/plain-rate.js';
-import { type Pair, worstByQuantity, worstOf } from './worst.js';
+import { explained, type Hypothesis, type Pair, worstByQuantity, worstOf } from './worst.js';
 
 const HAND_OVER = 'update';
 
@@ -97,6 +97,10 @@ export class UpdateAudit implements FollowingMeasure {
     const before = this.#before!;
     const after = this.#weights();
     const rate = plainRate(config.optimizer, this.#step + 1, config.train.steps);
+    // The optimizer counts each update, whatever the gradient is.
+    const { size } = before.state;
+    const isMade = size === 0 || changedTensors(before.state, after.state).length > 0;
+    this.#add('update', [{ found: isMade ? 'made' : 'skipped: nothing changed', plain: 'made', bound: 0 }]);
     this.#add('learning rate', [
       // Of the peak: a cosine near its end is the difference of two numbers of that size.
       { found: result.learningRate, plain: rate, bound: 1e-12 * config.optimizer.learningRate },
@@ -113,7 +117,11 @@ export class UpdateAudit implements FollowingMeasure {
       const told = explainedUpdate(moved, before.updates + 1, settings);
       if (told) this.#add(told.quantity, [told.pair]);
     }
-    for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part]);
+    function* others(part: WeightPart): Generator<Hypothesis> {
+      for (const { what, ...other } of otherUpdates(settings, scale))
+        yield { what, pairs: comparedElements(before, after, other.settings, other.scale)[part] };
+    }
+    for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part], others(part));
     this.#add('number of updates that the optimizer counts', comparedCounts(after, before.updates + 1));
     this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
     this.#add('tensors with a gradient after an update', [
@@ -165,10 +173,23 @@ export class UpdateAudit implements FollowingMeasure {
     );
   }
 
-  #add(quantity: string, pairs: Iterable<Pair>): void {
-    this.#comparisons.push(...worstOf(HAND_OVER, quantity, pairs));
+  #add(quantity: string, pairs: Iterable<Pair>, hypotheses: Iterable<Hypothesis> = []): void {
+    const compared = worstOf(HAND_OVER, quantity, pairs);
+    this.#comparisons.push(...compared.map((one) => explained(one, hypotheses)));
   }
 }
+
+/** Updates that differ in one thing from the declared one. */
+const otherUpdates = (settings: AdamWSettings, scale: number) => [
+  { what: 'gradients that are not clipped', settings, scale: 1 },
+  { what: 'gradients that are clipped twice', settings, scale: scale ** 2 },
+  { what: 'no gradient at all', settings, scale: 0 },
+  {
+    what: 'β1 and β2 in the place of each other',
+    settings: { ...settings, beta1: settings.beta2, beta2: settings.beta1 },
+    scale,
+  },
+];
 
 /** Tensors of the model that it does not train: with adapters all weights. */
 function untrained({ model: { decoder } }: Updated): ReadonlyMap<string, Tensor> {

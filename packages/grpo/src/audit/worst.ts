@@ -40,6 +40,26 @@ export function worstOf(
   return [{ ...one, compared, ...off.told }];
 }
 
+/** A computation other than the declared one. */
+export interface Hypothesis {
+  /** A noun: `objective.aggregation=sum`. */
+  what: string;
+  /** What was found beside what it gives. */
+  pairs: readonly Pair[];
+}
+
+/** A comparison that is off, with the computation that comes nearest among those that give all that was found; another as it is. */
+export function explained(comparison: Comparison, hypotheses: Iterable<Hypothesis>): Comparison {
+  if (comparison.deviation <= comparison.bound) return comparison;
+  let nearest: { what: string; off: number } | undefined;
+  for (const { what, pairs } of hypotheses) {
+    const [worst] = worstOf(comparison.handOver, comparison.quantity, pairs);
+    const off = worst ? excess(worst.deviation, worst.bound) : Number.POSITIVE_INFINITY;
+    if (off <= 1 && !(nearest && nearest.off <= off)) nearest = { what, off };
+  }
+  return nearest ? { ...comparison, explained: nearest.what } : comparison;
+}
+
 /** A deviation in units of its bound; where nothing may deviate, any deviation is beyond all others. */
 const excess = (deviation: number, bound: number) => (deviation === 0 ? 0 : deviation / bound);
 

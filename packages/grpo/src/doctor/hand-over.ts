@@ -70,9 +70,9 @@ export function handOverCheck({ code, handOver, wrong, ...info }: HandOverInfo):
       }
       const apart = own.filter(isApart);
       const compared = own.reduce((sum, one) => sum + one.compared, 0);
-      const [worst] = apart;
+      const worst = apart.find(({ explained }) => explained) ?? apart[0];
       if (!worst) return pass({ comparisons: own.length, compared });
-      const { quantity, found, plain, deviation, bound, off } = worst;
+      const { quantity, found, plain, deviation, bound, off, explained = '' } = worst;
       const evidence = apart.map(
         ({ prompt, completion, token, tensor, ...one }): Evidence => ({
           ...(prompt !== undefined && { prompt }),
@@ -84,11 +84,14 @@ export function handOverCheck({ code, handOver, wrong, ...info }: HandOverInfo):
       );
       const of = worst.tensor ?? '';
       return fail(
-        { quantity, of, found, plain, deviation, bound, compared: worst.compared, common: commonOf(off) },
+        {
+          ...{ quantity, of, found, plain, deviation, bound, compared: worst.compared },
+          ...{ common: commonOf(off), explained },
+        },
         evidence,
       );
     },
-    says: ({ quantity, of, found, plain, deviation, bound, compared, common }) => {
+    says: ({ quantity, of, found, plain, deviation, bound, compared, common, explained }) => {
       const isText = typeof found === 'string' || typeof plain === 'string';
       const both = isText
         ? `${JSON.stringify(found)}; ${AGAIN} ${JSON.stringify(plain)}`
@@ -98,7 +101,8 @@ export function handOverCheck({ code, handOver, wrong, ...info }: HandOverInfo):
           ? ''
           : say` They lie ${deviation} apart, the worst of ${compared}; rounding and chance explain ${bound}.`;
       const all = common ? say` Of ${compared}, ${common}.` : '';
-      return say`The ${quantity}${of && ` of ${of}`} is ${both}.${apart}${all}`;
+      const because = explained && say` All that was found is what comes of ${explained}.`;
+      return say`The ${quantity}${of && ` of ${of}`} is ${both}.${because}${apart}${all}`;
     },
   });
   return { code, name: handOver, title: wrong, checks: [check] };

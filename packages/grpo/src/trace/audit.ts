@@ -60,6 +60,8 @@ const comparisonSchema = z.object({
   prompt: count.optional(),
   completion: count.optional(),
   token: count.optional(),
+  /** The computation, as a noun, that gives all of them as they were found, where the declared one does not. */
+  explained: z.string().optional(),
   /** Those that lie further apart than their bounds, and what they have in common. */
   off: z
     .object({

@@ -339,6 +339,70 @@ describe('the audit of a sick step', () => {
   });
 });
 
+/** Samples with other options, or with other keys of the random numbers. */
+const sampledBy =
+  (
+    options: Partial<Parameters<Stages['sample']>[2]>,
+    keys: (own: readonly number[]) => readonly number[] = (own) => own,
+  ): Stages['sample'] =>
+  (model, requests, own, ...rest) =>
+    standard.sample(
+      model,
+      requests.map((one) => ({ ...one, keys: keys(one.keys) })),
+      { ...own, ...options },
+      ...rest,
+    );
+
+const DRAWN = 'log-prob under the distribution drawn from';
+const NUMBER = 'random number of a draw';
+
+describe('draws that other rules give', () => {
+  it.each<[string, string, Stages['sample'], string[]]>([
+    [DRAWN, 'rollout.temperature=1', sampledBy({ temperature: 1 }), ['rollout.temperature=0.6']],
+    [
+      DRAWN,
+      'rollout.temperature applied twice',
+      sampledBy({ temperature: 0.49 }),
+      ['rollout.temperature=0.7'],
+    ],
+    [DRAWN, 'rollout.topK=0', sampledBy({ topK: 0 }), ['rollout.topK=5', 'rollout.keepSupport=false']],
+    [
+      DRAWN,
+      'rollout.repetitionPenalty=1',
+      sampledBy({ repetitionPenalty: 1 }),
+      ['rollout.repetitionPenalty=1.5', 'rollout.maxNewTokens=60', 'rollout.minNewTokens=60'],
+    ],
+    [NUMBER, 'the random numbers of the first step', sampledBy({}, ([, p]) => [0, p!]), []],
+    [NUMBER, 'the random numbers of the step behind', sampledBy({}, ([s, p]) => [s! + 1, p!]), []],
+    [
+      NUMBER,
+      'the random numbers of the group before',
+      sampledBy({}, ([s, p]) => [s!, Math.max(0, p! - 1)]),
+      [],
+    ],
+  ])('are named: %s, %s', async (quantity, what, sample, settings) => {
+    const measured: Measured[] = [];
+    const trainer = trainerOf(fixtureModel('llama3'), settings, { score: spreadRewards, sample });
+    for (let step = 0; step < 3; step++)
+      await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, step, 1e-3);
+    const own = measured.flatMap((one) => ('comparisons' in one ? one.comparisons : []));
+    const off = own.filter((one) => one.quantity === quantity && !(one.deviation <= one.bound));
+    expect(off.length).toBeGreaterThan(0);
+    expect(new Set(off.map(({ explained }) => explained))).toEqual(new Set([what]));
+  });
+
+  it('are not named where no rule gives them', async () => {
+    const measured: Measured[] = [];
+    const sample: Stages['sample'] = (model, requests, options, seed, watch) =>
+      standard.sample(model, requests, { ...options, temperature: 0.83 }, seed + 1, watch);
+    const trainer = trainerOf(fixtureModel('llama3'), [], { score: spreadRewards, sample });
+    await grpoStep({ ...trainer, observers: [observer(trainer, measured)] }, PROBLEMS, 0, 1e-3);
+    const own = measured.flatMap((one) => ('comparisons' in one ? one.comparisons : []));
+    const off = own.filter((one) => [DRAWN, NUMBER].includes(one.quantity));
+    expect(off.map(({ explained }) => explained)).toEqual([undefined, undefined]);
+  });
+});
+
 it('leaves the weights that the step leaves without it', async () => {
   const weightsAfter = async (isAudited: boolean) => {
     const model = fixtureModel('qwen2');

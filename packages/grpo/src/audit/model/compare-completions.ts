@@ -4,14 +4,15 @@ import type { Completion } from '../../rollout/index.js';
 import { CHANCE_NATS, type Comparison, FIRST_TOKEN, LIKELIHOOD } from '../../trace/index.js';
 import { MOST_CHOSEN } from '../chosen.js';
 import type { AuditContext, Measured } from '../context.js';
-import { TEMPERATURES } from '../plain/plain-drawing.js';
+import { type Drawn, TEMPERATURES } from '../plain/plain-drawing.js';
 import { scoreSequences } from '../plain/plain-logprobs.js';
 import type { PlainModel } from '../plain/plain-model.js';
-import { type Pair, worstOf } from '../worst.js';
+import { explained, type Hypothesis, type Pair, worstOf } from '../worst.js';
 import { compareFilled } from './compare-filled.js';
 import { compareNumbers } from './compare-numbers.js';
 import { compareRows, type LogProbRow } from './compare-rows.js';
-import type { PlainCompletion, PlainStep } from './plain-step.js';
+import { drawnBy, otherRules } from './other-rules.js';
+import { type PlainCompletion, type PlainStep, samplingRules } from './plain-step.js';
 import { widened } from './rounding.js';
 import { RARE, type Tolerance, toleranceOf } from './tolerance.js';
 
@@ -50,7 +51,7 @@ export function compareCompletions(context: AuditContext, { model, completions }
       ...(agrees ? [] : explaining(context, model, own)),
       ...logprobs,
       ...(agrees ? [] : firstTokens(rows, tolerance)),
-      ...(isOwnEngine ? compareDrawn(own, batch.completions_B, tolerance) : []),
+      ...(isOwnEngine ? compareDrawn(context, model, own, tolerance) : []),
       ...(isOwnEngine ? compareNumbers(context, own.map(drawnInTurn)) : []),
       ...compareSupports(trainer.config, own, batch.completions_B, isOwnEngine),
       ...likelihoods(own, logChoices(sampled.length), tolerance.all),
@@ -101,27 +102,33 @@ const drawnInTurn = ({ place, scores: { drawn }, moved }: PlainCompletion) => ({
   drawn: drawn.map((one, t) => ({ ...one, keys: [t] })),
 });
 
-/** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
 function compareDrawn(
+  { trainer, batch, tell }: AuditContext,
+  model: PlainModel,
   completions: readonly PlainCompletion[],
-  sampled: readonly Completion[],
   { token, roundings }: Tolerance,
 ): Comparison[] {
-  return widened(roundings, (besides) =>
-    worstOf(
-      'completion',
-      'log-prob under the distribution drawn from',
-      completions.flatMap(({ place, scores, moved }) =>
-        scores.drawn.map(({ logprob, least, most }, t): Pair => {
-          const found = sampled[place]!.sampledLogprobs[t]!;
-          const nearest = Math.min(Math.max(found, least), most);
-          const deviation = found === nearest ? 0 : Math.abs(found - nearest);
-          const bound = token + besides(() => moved().whole[t]!);
-          return { found, plain: logprob, deviation, bound, completion: place, token: t };
-        }),
-      ),
-    ),
-  );
+  return widened(roundings, (besides) => {
+    /** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
+    const pairsOf = ({ place, moved }: PlainCompletion, drawn: readonly Drawn[]) =>
+      drawn.map(({ logprob, least, most }, t): Pair => {
+        const found = batch.completions_B[place]!.sampledLogprobs[t]!;
+        const nearest = Math.min(Math.max(found, least), most);
+        const deviation = found === nearest ? 0 : Math.abs(found - nearest);
+        const bound = token + besides(() => moved().whole[t]!);
+        return { found, plain: logprob, deviation, bound, completion: place, token: t };
+      });
+    const pairs = completions.flatMap((one) => pairsOf(one, one.scores.drawn));
+    const [compared] = worstOf('completion', 'log-prob under the distribution drawn from', pairs);
+    function* others(): Generator<Hypothesis> {
+      for (const { what, rulesOf } of otherRules(samplingRules(trainer), compared!.off?.firstToken)) {
+        tell();
+        const drawn = completions.map((one) => drawnBy(model, one, rulesOf(one)));
+        yield { what, pairs: completions.flatMap((one, i) => pairsOf(one, drawn[i]!)) };
+      }
+    }
+    return compared ? [explained(compared, others())] : [];
+  });
 }
 
 /** The ids that each token could have been drawn from, where the settings say that they are kept. */

@@ -6,7 +6,7 @@ import { joinObservers, type MicroBatchPass } from '../../step/observer.js';
 import { cut } from '../../step/token-values.js';
 import type { Comparison } from '../../trace/index.js';
 import type { AuditContext } from '../context.js';
-import { LossInputAudit } from '../loss-input.js';
+import { LossInputAudit } from '../loss/loss-input.js';
 
 /** What the trainer's own stages make of the chosen completions. */
 export interface TrainerPass {

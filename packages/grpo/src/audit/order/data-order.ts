@@ -1,6 +1,7 @@
+import type { Trainer } from '../../step/trainer.js';
 import type { Problem, Task } from '../../tasks/task.js';
 import type { AuditContext, Measured } from '../context.js';
-import { type Pair, worstOf } from '../worst.js';
+import { explained, type Hypothesis, type Pair, worstOf } from '../worst.js';
 import { DeclaredOrder } from './declared-order.js';
 
 /** The rows of a task in the order of a seed. */
@@ -23,6 +24,9 @@ function orderOf(task: Task, seed: number): Order {
   return order;
 }
 
+/** Where the step behind the last that was asked for begins, in data that have one order. */
+const ends = new WeakMap<NonNullable<Trainer['supply']>, { step: number; place: number }>();
+
 /** Rows of the data that take their turns in an order of their own. */
 interface Part {
   /** Their places in the data. */
@@ -42,21 +46,24 @@ interface Part {
 export function auditOrder({ trainer, batch, step }: AuditContext): Measured {
   const { supply, task, config, begun = { steps: 0, problems: 0 } } = trainer;
   if (!supply) return { comparisons: [] };
-  const { own = batch, replayed } = batch.exchange ?? {};
+  const { own = batch, replayed, sampled = batch.problems.length } = batch.exchange ?? {};
   const { prompts } = config.rollout;
   const { refills } = config.groups;
-  const least = config.train.repeatBatch ? 0 : begun.problems + (step - begun.steps) * prompts;
-  // How many problems earlier steps took in place of flat groups is not declared, only the most of them.
-  const most = least + (step - begun.steps) * prompts * refills;
+  const last = ends.get(supply);
+  const known = last?.step === step && !config.train.repeatBatch && !task.shares ? last.place : undefined;
+  const least = known ?? (config.train.repeatBatch ? 0 : begun.problems + (step - begun.steps) * prompts);
+  // How many problems unseen steps took in place of flat groups is not declared, only the most of them.
+  const most = known ?? least + (step - begun.steps) * prompts * refills;
   const inPlace = batch.problems.flatMap((problem, prompt) =>
     replayed?.has(prompt) || problem === own.problems[prompt] ? [] : [{ problem, prompt }],
   );
   const { rowOf, parts } = orderOf(task, config.seed);
+  const others: Hypothesis[] = [];
   const pairs = parts.flatMap(({ rows, share, slack, order }) => {
-    const known = new Set(rows);
+    const inPart = new Set(rows);
     const placed = (problem: Problem, prompt: number) => {
       const row = rowOf.get(problem);
-      return row === undefined || !known.has(row) ? [] : [{ row, prompt }];
+      return row === undefined || !inPart.has(row) ? [] : [{ row, prompt }];
     };
     const taken = own.problems.flatMap(placed);
     const from = Math.max(0, Math.floor(share * least) - slack);
@@ -66,6 +73,8 @@ export function auditOrder({ trainer, batch, step }: AuditContext): Measured {
       Math.ceil(share * most) + slack,
     );
     const start = found ?? Math.round(share * least);
+    if (found === undefined) others.push(...otherOrders(order, taken, start));
+    ends.set(supply, { step: step + 1, place: start + sampled });
     const further = inPlace.flatMap(({ problem, prompt }) => placed(problem, prompt));
     const count = further.length === 0 ? 0 : Math.ceil(share * prompts * refills) + slack;
     const behind = Array.from({ length: count }, (_, i) => order.at(start + taken.length + i));
@@ -77,9 +86,28 @@ export function auditOrder({ trainer, batch, step }: AuditContext): Measured {
   const strangers = own.problems.flatMap((problem, prompt): Pair[] =>
     rowOf.has(problem) ? [] : [{ found: 'a row of elsewhere', plain: 'a row of the data', bound: 0, prompt }],
   );
+  const compared = worstOf('run', "row of the data in the seed's order", [...pairs, ...strangers]);
   return {
-    comparisons: worstOf('run', "row of the data in the seed's order", [...pairs, ...strangers]),
+    comparisons: compared.map((one) =>
+      explained(one, parts.length === 1 && strangers.length === 0 ? others : []),
+    ),
   };
+}
+
+/** The same order elsewhere, and none at all. */
+function otherOrders(
+  order: DeclaredOrder,
+  taken: readonly { row: number; prompt: number }[],
+  start: number,
+): Hypothesis[] {
+  const rows = taken.map(({ row }) => row);
+  const place = order.find(rows, 0, start + order.size);
+  const pairs = taken.map(({ row, prompt }, i) => pairOf(row, rows[0]! + i, prompt));
+  const unshuffled = { what: 'the order of the file', pairs };
+  if (place === undefined) return [unshuffled];
+  const count = Math.abs(start - place);
+  const what = `the seed's order ${count} ${count === 1 ? 'row' : 'rows'} ${place < start ? 'earlier' : 'later'}`;
+  return [{ what, pairs: taken.map(({ row, prompt }) => pairOf(row, row, prompt)) }, unshuffled];
 }
 
 const pairOf = (row: number, declared: number, prompt: number): Pair => {

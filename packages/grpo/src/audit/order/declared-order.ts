@@ -22,9 +22,14 @@ export class DeclaredOrder {
     private readonly seed: number,
   ) {}
 
+  /** Rows of an epoch. */
+  get size(): number {
+    return this.rows.length;
+  }
+
   /** The row at a place, counted from 0 over all epochs. */
   at(place: number): number {
-    const size = this.rows.length;
+    const { size } = this;
     const epoch = Math.floor(place / size);
     let order = this.#epochs.get(epoch);
     if (!order) {

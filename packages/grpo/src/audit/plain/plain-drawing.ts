@@ -28,6 +28,8 @@ export interface SamplingRules
   maskId?: number | undefined;
   /** Places in the completion of what is drawn; 0, 1, 2, … where this is not given. */
   places?: readonly number[];
+  /** The ids that penalties count before a place of the completion; all of its ids before it where this is not given. */
+  counted?: (completion: readonly number[], place: number) => readonly number[];
   /** Nats by which a log-prob may be off: a token so close to the bound of a truncation may be kept or not. */
   margin: number;
 }
@@ -219,6 +221,7 @@ function penalized(
     endIds,
     maskId,
     places,
+    counted = (all, place) => all.slice(0, place),
   }: SamplingRules,
 ): Tensor {
   const [rows, vocabulary] = [logits.size(0), logits.size(1)];
@@ -230,7 +233,7 @@ function penalized(
     const never = maskId === undefined ? ends : [...ends, maskId];
     const counts = new Map<number, number>();
     if (repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0)
-      for (const id of completion.slice(0, t)) counts.set(id, (counts.get(id) ?? 0) + 1);
+      for (const id of counted(completion, t)) counts.set(id, (counts.get(id) ?? 0) + 1);
     for (const [id, count] of counts) {
       if (never.includes(id)) continue;
       changed.push(row * vocabulary + id);

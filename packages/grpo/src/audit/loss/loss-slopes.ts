@@ -1,15 +1,17 @@
 import { grad, tensor, tidy } from '@grpo/torch';
-import { lossSlopes } from '../doctor/recompute/loss-slopes.js';
-import type { LossRow } from '../doctor/recompute/policy-slopes.js';
-import { largest, sum } from '../maths/moments.js';
-import type { LossInput } from '../objective/index.js';
-import { updateSize } from '../step/accumulate-gradients.js';
-import { declaredOf } from '../trace/declared-of.js';
-import type { Comparison, HandOver } from '../trace/index.js';
-import type { AuditContext, Measured } from './context.js';
-import { declaredDraw } from './order/declared-draw.js';
-import { samplerLogprobs } from './places.js';
-import { worstOf } from './worst.js';
+import type { Config } from '../../config/index.js';
+import { lossSlopes } from '../../doctor/recompute/loss-slopes.js';
+import type { LossRow } from '../../doctor/recompute/policy-slopes.js';
+import { largest, nonzero, sum } from '../../maths/moments.js';
+import type { LossInput } from '../../objective/index.js';
+import { updateSize } from '../../step/accumulate-gradients.js';
+import { declaredOf } from '../../trace/declared-of.js';
+import type { Declared, HandOver } from '../../trace/index.js';
+import type { AuditContext, Measured } from '../context.js';
+import { declaredDraw } from '../order/declared-draw.js';
+import { samplerLogprobs } from '../places.js';
+import { explained, type Hypothesis, type Pair, worstOf } from '../worst.js';
+import { otherKls, otherLosses } from './other-losses.js';
 
 /** Nats that log-probs are moved by, either way: beyond what losses clip, and far above rounding. */
 const APART = 1;
@@ -32,19 +34,21 @@ export function auditLossSlopes(context: AuditContext): Measured {
   const rows = chosen.map((b) => movedRow(context, b));
   if (rows.every(({ mask }) => sum(mask!) === 0)) return { handOver, missing: 'a token that is trained on' };
   const declared = { ...declaredOf(config), ...(ownStages && { ownStages: [...ownStages] }) };
-  const plainOf = (of: readonly LossRow[]) =>
-    lossSlopes(declared, of, {
+  const slopesOf = (by: Declared, of: readonly LossRow[]) => {
+    const slopes = lossSlopes(by, of, {
       sizes: [of.length],
       trained: batch.masks_B.map((mask) => sum(mask)),
       entropyCoefficient: control.entropyCoefficient,
     });
-  const without = rows.map((row) => ({ ...row, beta: 0 }));
-  const [plain, plainWithout] = [plainOf(rows), plainOf(without)];
+    return typeof slopes === 'string' ? slopes : slopes.map(({ logprobs }) => logprobs);
+  };
+  const without = withoutKl(rows);
+  const [plain, plainWithout] = [slopesOf(declared, rows), slopesOf(declared, without)];
   if (typeof plain === 'string' || typeof plainWithout === 'string')
     return { handOver, missing: typeof plain === 'string' ? plain : String(plainWithout) };
   const found = trainerSlopes(context, rows);
   const foundWithout = trainerSlopes(context, without);
-  const whole = largest(plain.flatMap(({ logprobs }) => Array.from(logprobs, Math.abs)));
+  const whole = largest(plain.flatMap((slopes) => Array.from(slopes, Math.abs)));
   const isByToken = config.objective.ratio === 'token';
   /** Names a token by the numbers that decide whether it is clipped. */
   const place = (i: number, t: number) => {
@@ -52,42 +56,60 @@ export function auditLossSlopes(context: AuditContext): Measured {
     const ratio = old && isByToken ? ` and ratio ${Math.exp(policy[t]! - old[t]!).toPrecision(3)}` : '';
     return { tensor: `a token with advantage ${advantage.toPrecision(3)}${ratio}` };
   };
-  const compare = (of: HandOver, quantity: string, slope: (i: number, t: number) => Slope): Comparison[] => {
-    const slopes = rows.map(({ policy }, i) => Array.from(policy, (_, t) => slope(i, t)));
-    const most = largest(slopes.flat().map((one) => Math.abs(one.plain)));
-    return worstOf(
-      of,
-      quantity,
-      slopes.flatMap((own, i) =>
-        own.map((one, token) => ({
-          ...one,
-          bound: ROUNDING * most + CANCELLED * whole,
-          completion: chosen[i]!,
-          token,
-          ...(of === 'loss' && place(i, token)),
-        })),
-      ),
+  const pairsOf = (of: HandOver, own: SlopeRows, other: SlopeRows): Pair[] => {
+    const most = largest(other.flatMap((row) => Array.from(row, Math.abs)));
+    const bound = ROUNDING * most + CANCELLED * whole;
+    return other.flatMap((row, i) =>
+      Array.from(row, (slope, token): Pair => {
+        const named = of === 'loss' && place(i, token);
+        return { found: own[i]![token]!, plain: slope, bound, completion: chosen[i]!, token, ...named };
+      }),
     );
   };
-  return {
-    comparisons: [
-      ...compare('loss', 'slope of the loss without the KL', (i, t) => ({
-        found: foundWithout[i]![t]!,
-        plain: plainWithout[i]!.logprobs[t]!,
-      })),
-      ...(rows.some(({ beta }) => beta !== 0)
-        ? compare('kl', 'slope of the KL in the loss', (i, t) => ({
-            found: found[i]![t]! - foundWithout[i]![t]!,
-            plain: plain[i]!.logprobs[t]! - plainWithout[i]!.logprobs[t]!,
-          }))
-        : []),
-    ],
-  };
+  const policyPairs = (by: SlopeRows) => pairsOf('loss', foundWithout, by);
+  const klPairs = (all: SlopeRows, policy: SlopeRows) =>
+    pairsOf('kl', differences(found, foundWithout), differences(all, policy));
+  function* losses(): Generator<Hypothesis> {
+    for (const { what, slopes, ...other } of otherLosses(declared, without)) {
+      const by = slopesOf(other.declared, other.rows);
+      if (typeof by === 'string') continue;
+      yield { what, pairs: policyPairs(slopes ? by.map((row, i) => slopes(row, without[i]!)) : by) };
+    }
+    const everyToken = slopesOf({ ...declared, entropy: { ...declared.entropy, topShare: 1 } }, without);
+    if (typeof everyToken === 'string') return;
+    const { what, slopes } = otherTokens(config, foundWithout, everyToken);
+    yield { what, pairs: policyPairs(slopes) };
+  }
+  function* kls(): Generator<Hypothesis> {
+    for (const { what, ...other } of otherKls(declared, rows)) {
+      const all = slopesOf(other.declared, other.rows);
+      const policy = slopesOf(other.declared, withoutKl(other.rows));
+      if (typeof all !== 'string' && typeof policy !== 'string') yield { what, pairs: klPairs(all, policy) };
+    }
+  }
+  const [loss] = worstOf('loss', 'slope of the loss without the KL', policyPairs(plainWithout));
+  const hasKl = rows.some(({ beta }) => beta !== 0);
+  const [kl] = hasKl ? worstOf('kl', 'slope of the KL in the loss', klPairs(plain, plainWithout)) : [];
+  return { comparisons: [explained(loss!, losses()), ...(kl ? [explained(kl, kls())] : [])] };
 }
 
-interface Slope {
-  found: number;
-  plain: number;
+/** Slopes in the log-probs of each completion. */
+type SlopeRows = readonly ArrayLike<number>[];
+
+const differences = (of: SlopeRows, less: SlopeRows): number[][] =>
+  of.map((row, i) => Array.from(row, (slope, t) => slope - less[i]![t]!));
+
+const withoutKl = (rows: readonly LossRow[]): LossRow[] => rows.map((row) => ({ ...row, beta: 0 }));
+
+/** Each token with the slope that it has where all are learnt from, or none, as was found: others are chosen than should be. */
+function otherTokens({ entropy }: Config, found: SlopeRows, everyToken: SlopeRows) {
+  const slopes = everyToken.map((row, i) => Array.from(row, (slope, t) => (found[i]![t] === 0 ? 0 : slope)));
+  const [learnt, all] = [sum(slopes.map(nonzero)), sum(slopes.map(({ length }) => length))];
+  const of =
+    entropy.topShare < 1
+      ? 'entropy.topShare over other tokens than those of highest entropy'
+      : 'the declared loss of some tokens alone';
+  return { what: `${of} (${learnt} of ${all})`, slopes };
 }
 
 /** A completion as a loss takes it: the sampler's log-probs, and others at a distance that seed and place fix. */

@@ -1,16 +1,16 @@
 import type { Tensor } from '@grpo/torch';
-import { weighings } from '../doctor/recompute/aggregation.js';
-import { formOf } from '../doctor/recompute/form.js';
-import { nonzero } from '../maths/moments.js';
-import type { Batch, Iteration } from '../step/batch.js';
-import type { MicroBatchPass } from '../step/observer.js';
-import type { Trainer } from '../step/trainer.js';
-import type { Update } from '../step/updates.js';
-import { declaredOf } from '../trace/declared-of.js';
-import type { HandOver } from '../trace/index.js';
-import type { FollowingMeasure, Measured } from './context.js';
-import { problemOf, samplerLogprobs } from './places.js';
-import { type Pair, worstOf } from './worst.js';
+import { weighings } from '../../doctor/recompute/aggregation.js';
+import { formOf } from '../../doctor/recompute/form.js';
+import { nonzero } from '../../maths/moments.js';
+import type { Batch, Iteration } from '../../step/batch.js';
+import type { MicroBatchPass } from '../../step/observer.js';
+import type { Trainer } from '../../step/trainer.js';
+import type { Update } from '../../step/updates.js';
+import { declaredOf } from '../../trace/declared-of.js';
+import type { HandOver } from '../../trace/index.js';
+import type { FollowingMeasure, Measured } from '../context.js';
+import { problemOf, samplerLogprobs } from '../places.js';
+import { type Pair, worstOf } from '../worst.js';
 
 /** Relative: weights are float32. */
 const ROUNDING = 1e-5;
