@@ -23,8 +23,8 @@ export function compareExchange({ advantage }: Pick<Config, 'advantage'>, batch:
   const listed = [...exchange.flat].sort((a, b) => a - b);
   return [
     ...compareValues(batch),
-    ...worstOf('advantage', 'fate of a group whose rewards differ', pairs),
-    ...worstOf('advantage', 'list of groups of equal rewards', [textPair(listed.join(' '), left.join(' '))]),
+    ...worstOf('choice', 'fate of a group whose rewards differ', pairs),
+    ...worstOf('choice', 'list of groups of equal rewards', [textPair(listed.join(' '), left.join(' '))]),
   ];
 }
 
@@ -49,7 +49,7 @@ function compareValues({ exchange, rewardTable, completions_B, groupSize, proble
     return { found: length, plain: completions_B.length, bound: 0 };
   });
   return [
-    ...worstOf('advantage', 'number of values of a reward', counts),
-    ...worstOf('advantage', 'value of a reward after groups were exchanged', pairs),
+    ...worstOf('choice', 'number of values of a reward', counts),
+    ...worstOf('choice', 'value of a reward after groups were exchanged', pairs),
   ];
 }

@@ -138,6 +138,19 @@ describe('what a row asks', () => {
   });
 });
 
+/** Takes problems, of which so many were taken before. */
+type Taking = (taken: number, count: number) => readonly Problem[];
+
+/** Only what a step takes for itself, its five problems, moves the order on. */
+const refillsThatStay = (_: unknown, { train }: Task, seed = 0): Taking => {
+  let begun = 0;
+  return (_taken, count) => {
+    const own = new Supply(train, seed, { problems: begun }).take(count);
+    if (count === 5) begun += count;
+    return own;
+  };
+};
+
 describe('the order of the data', () => {
   it.each<[string, LabRun]>([
     [
@@ -172,6 +185,36 @@ describe('the order of the data', () => {
     const compared = (await comparisonsOf(run)).filter(({ quantity }) => quantity === ORDER);
     expect(compared.every(({ deviation }) => deviation === 0)).toBe(true);
     expect(compared.length).toBeGreaterThan(0);
+  });
+
+  it.each<[string, RegExp, (take: (count: number) => readonly Problem[], task: Task) => Taking]>([
+    ['refills that do not move it on', /^the seed's order \d+ rows? earlier$/, refillsThatStay],
+    [
+      'the file as it is',
+      /^the order of the file$/,
+      (_, { train }) =>
+        (at, count) =>
+          train.slice(at, at + count),
+    ],
+  ])('of %s is explained: %s', async (_, what, takeOf) => {
+    let at = 0;
+    const run: LabRun = {
+      steps: 5,
+      settings: ['groups.refills=2', 'advantage.flatBelow=0.1', 'rollout.prompts=5'],
+      plant: ({ supply, task }) => {
+        const take = takeOf((count) => supply!.take(count), task);
+        const taking = (count: number) => {
+          const own = take(at, count);
+          at += count;
+          return own;
+        };
+        return { supply: { take: taking } };
+      },
+    };
+    const off = (await comparisonsOf(run)).find(
+      ({ quantity, deviation }) => quantity === ORDER && deviation > 0,
+    );
+    expect(off!.explained).toMatch(what);
   });
 
   it('of a mixture agrees, and is found where a task has too many turns', async () => {

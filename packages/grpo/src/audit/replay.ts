@@ -6,9 +6,9 @@ import type { FollowingMeasure, Measured } from './context.js';
 import { declaredDraw } from './order/declared-draw.js';
 import { problemOf } from './places.js';
 import { textPair } from './text-pair.js';
-import { type Pair, worstOf } from './worst.js';
+import { explained, type Pair, worstOf } from './worst.js';
 
-const HAND_OVER = 'advantage';
+const HAND_OVER = 'choice';
 
 /** Keys of the draws from the store, beside seed and step. */
 const STREAM = -2;
@@ -57,7 +57,13 @@ export class ReplayAudit implements FollowingMeasure {
       const plain = draws[i]?.group.prompts[0]?.ids;
       return plain ? [{ ...textPair(batch.prompts[prompt]!.ids.join(' '), plain.join(' ')), prompt }] : [];
     });
-    this.#add('stored group that is replayed', pairs);
+    const again = drawn(this.#before, found.length, config.seed, step, true);
+    const hypothesis = {
+      what: 'draws that put each group back before the next',
+      pairs: pairs.map((pair, i) => ({ ...pair, plain: nameOf(again[i]) })),
+    };
+    const [replays] = worstOf(HAND_OVER, 'stored group that is replayed', pairs);
+    if (replays) this.#comparisons.push(explained(replays, [hypothesis]));
     this.#add('ids of the prompt of a replayed group', prompts);
     this.#add('completion of a replayed group', places);
   }
@@ -107,8 +113,14 @@ export class ReplayAudit implements FollowingMeasure {
   }
 }
 
-/** Draws without putting back; a group's chance is its share of the scores. */
-function drawn(groups: readonly StoredGroup[], count: number, seed: number, step: number): StoredGroup[] {
+/** Draws, declared to be without putting back; a group's chance is its share of the scores. */
+function drawn(
+  groups: readonly StoredGroup[],
+  count: number,
+  seed: number,
+  step: number,
+  putsBack = false,
+): StoredGroup[] {
   const left = [...groups];
   const draws: StoredGroup[] = [];
   while (draws.length < count && left.length > 0) {
@@ -118,7 +130,9 @@ function drawn(groups: readonly StoredGroup[], count: number, seed: number, step
       upTo += score;
       return upTo > bound;
     });
-    draws.push(...left.splice(place < 0 ? left.length - 1 : place, 1));
+    const at = place < 0 ? left.length - 1 : place;
+    draws.push(left[at]!);
+    if (!putsBack) left.splice(at, 1);
   }
   return draws;
 }

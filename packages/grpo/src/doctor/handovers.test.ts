@@ -25,7 +25,18 @@ it('of hand-overs that do not hold in the same step the earliest leads: what fol
   expect(order.map(({ name }) => name)).toEqual([
     // What a step begins with.
     ...['prompt', 'weights', 'checkpoint', 'run', 'model'],
-    ...['completion', 'text', 'old log-probs', 'reward', 'advantage', 'kl', 'loss', 'gradient', 'update'],
+    ...[
+      'completion',
+      'text',
+      'old log-probs',
+      'reward',
+      'choice',
+      'advantage',
+      'kl',
+      'loss',
+      'gradient',
+      'update',
+    ],
     ...['evaluation', 'metrics'],
   ]);
 });
@@ -51,6 +62,10 @@ it.each(HAND_OVERS.map((handOver, i) => [handOver, handOvers[i]!.checks[0] as St
     );
     expect(check.says({ ...outcome.measured, found: 1.29391, plain: 1.29387 })).toContain(
       'is 1.29391; a second, plain computation gives 1.29387',
+    );
+    const explained = check.test(record([{ ...far, explained: 'a setting' }]));
+    expect(check.says((explained as typeof outcome).measured)).toContain(
+      'plain computation gives 2. All that was found is what comes of a setting. They lie',
     );
     const off: Comparison['off'] = {
       pairs: 4,

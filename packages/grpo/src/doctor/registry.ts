@@ -87,6 +87,7 @@ import { h13 } from './handovers/h13-kl.js';
 import { h14 } from './handovers/h14-evaluation.js';
 import { h15 } from './handovers/h15-model.js';
 import { h16 } from './handovers/h16-metrics.js';
+import { h17 } from './handovers/h17-choice.js';
 
 /** Every known fault, by number. */
 export const faults: readonly Fault[] = [
@@ -167,6 +168,7 @@ export const handOvers: readonly Fault[] = [
   h02,
   h11,
   h03,
+  h17,
   h04,
   h05,
   h13,

@@ -147,8 +147,8 @@ describe('the audit of a TRL run', () => {
   );
 
   it.each([
-    ['overriding', ['H09', 'H10', 'H11', 'H13', 'H14', 'H15', 'H16']],
-    ['dropout', ['H02', 'H05', 'H06', 'H09', 'H10', 'H11', 'H12', 'H13', 'H14', 'H15', 'H16']],
+    ['overriding', ['H09', 'H10', 'H11', 'H13', 'H14', 'H15', 'H16', 'H17']],
+    ['dropout', ['H02', 'H05', 'H06', 'H09', 'H10', 'H11', 'H12', 'H13', 'H14', 'H15', 'H16', 'H17']],
   ])('%s: what cannot be had is missing, with the reason', (run, codes) => {
     const missing = diagnose(run).judgements.filter(
       ({ code, verdict }) => /^H\d+\.audit$/.test(code) && verdict === 'not applicable',

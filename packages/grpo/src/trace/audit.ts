@@ -12,6 +12,8 @@ export const HAND_OVERS = [
   'text',
   /** Completion → reward. */
   'reward',
+  /** Groups and completions of the step, and of earlier ones → those that are learnt from. */
+  'choice',
   /** Rewards → advantages. */
   'advantage',
   /** Weights that sampled → log-probs of the old policy and of the reference. */

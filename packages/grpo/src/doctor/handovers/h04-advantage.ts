@@ -7,6 +7,6 @@ export const h04 = handOverCheck({
   wrong: 'Advantages are not those that the declared form gives',
   stage: 'advantage',
   level: 5,
-  remedy: 'Look at the groups that rewards are compared in, the scale, and which groups gave way to others.',
+  remedy: 'Look at the groups that rewards are compared in, and at the scale.',
   proofs: ['native', 'TRL run'],
 });

@@ -61,6 +61,30 @@ describe('what a round of expert iteration imitates', () => {
     ).toEqual(['list of ids of an example']);
   });
 
+  it.each([
+    ['the order of rewards turned round: the worst are kept first', (a: number, b: number) => a - b],
+    ['expert.perProblem left out', undefined],
+  ])('is explained by another rule: %s', (what, order) => {
+    const { config } = resolveConfig({
+      command: 'expert',
+      settings: ['task.name=arithmetic', 'expert.threshold=0.5', 'expert.perProblem=1'],
+    });
+    // Of the first problem two, of the second three are good enough, each of another reward.
+    const rewards_B = [0, 0.6, 1, 0, 0.7, 0.9, 0.8, 0];
+    const graded = Object.create(batch, { rewards_B: { value: rewards_B } }) as typeof batch;
+    const good = rewards_B.map((_, b) => b).filter((b) => rewards_B[b]! >= 0.5);
+    const ofProblem = (p: number) => good.filter((b) => Math.floor(b / 4) === p);
+    const sorted = (p: number) =>
+      ofProblem(p).sort((a, b) => (order ?? ((x, y) => y - x))(rewards_B[a]!, rewards_B[b]!));
+    const kept = [0, 1].flatMap((p) => sorted(p).slice(0, order ? 1 : 4));
+    const examples = kept.map(exampleOf);
+    const measured = compareKept(graded, { kept, examples, learnt: examples }, task, config.expert);
+    expect('comparisons' in measured && measured.comparisons[0]).toMatchObject({
+      deviation: 1,
+      explained: what,
+    });
+  });
+
   it('says of answers by chance that they cannot be compared', () => {
     let asked = 0;
     const chance = { isCorrect: () => asked++ % 3 === 0 };
