@@ -1,6 +1,6 @@
 import { noGrad } from '@grpo/torch';
 import { expect, it, onTestFinished } from 'vitest';
-import { checksumOf, type OwningDecoder, weightsChecksum } from '../models/index.js';
+import { checksumOf, type Decoder, type OwningDecoder, weightsChecksum } from '../models/index.js';
 import { grpoStep } from '../step/grpo-step.js';
 import { MovingReference } from '../step/moving-reference.js';
 import { type Stages, stages as standardStages } from '../step/stages.js';
@@ -36,6 +36,7 @@ async function audited({ settings = [], stages, between, plant }: Plant): Promis
   trainer = { ...trainer, ...plant?.(trainer) };
   await grpoStep(trainer, PROBLEMS, 0, 1e-2);
   trainer.checksums = {
+    first: weightsChecksum(first),
     policy: weightsChecksum(model.decoder),
     optimizer: checksumOf(trainer.optimizer.state().values()),
     reference: weightsChecksum(reference),
@@ -114,3 +115,25 @@ it.each<[string, string, Plant]>([
 ])('%s: %s', async (_, quantity, plant) => {
   expect(apart(await audited(plant))).toContain(quantity);
 });
+
+it.each<[string, string, (trainer: Trainer, first: Decoder) => void]>([
+  [
+    'checksum of the policy',
+    'the weights that the run began with',
+    ({ model }, first) => copyInto(model.decoder, first),
+  ],
+  [
+    'checksum of the reference',
+    'the weights of the policy',
+    ({ model, reference }) => copyInto(reference!, model.decoder),
+  ],
+])('%s is explained by %s', async (quantity, what, between) => {
+  const first = fixtureModel('llama3', 'bfloat16').decoder;
+  const off = await audited({ between: (trainer) => between(trainer, first) });
+  expect(off.find((one) => one.quantity === quantity)).toMatchObject({ explained: what });
+});
+
+const copyInto = (to: Decoder, from: Decoder) =>
+  noGrad(() => {
+    for (const [name, tensor] of to.parameters) tensor.copy_(from.parameters.get(name)!);
+  });

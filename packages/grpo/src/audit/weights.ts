@@ -3,7 +3,7 @@ import type { Batch } from '../step/batch.js';
 import type { Trainer } from '../step/trainer.js';
 import type { Comparison } from '../trace/index.js';
 import type { FollowingMeasure, Measured } from './context.js';
-import { type Pair, worstByQuantity, worstOf } from './worst.js';
+import { explained, type Pair, worstByQuantity, worstOf } from './worst.js';
 
 const HAND_OVER = 'weights';
 
@@ -28,7 +28,15 @@ export class WeightsAudit implements FollowingMeasure {
         if (found === undefined || plain === undefined) continue;
         // Between the steps of a process nothing may change; between processes there is a checkpoint.
         const handOver = restored && found !== plain ? 'checkpoint' : HAND_OVER;
-        this.#comparisons.push(...worstOf(handOver, `checksum of the ${what}`, [{ found, plain, bound: 0 }]));
+        const known = [
+          { what: 'the weights that the run began with', sum: checksums.first },
+          { what: 'the weights of the policy', sum: checksums.policy },
+          { what: 'the weights of the reference', sum: checksums.reference },
+        ].flatMap((one) =>
+          one.sum === undefined ? [] : [{ what: one.what, pairs: [{ found, plain: one.sum, bound: 0 }] }],
+        );
+        const compared = worstOf(handOver, `checksum of the ${what}`, [{ found, plain, bound: 0 }]);
+        this.#comparisons.push(...compared.map((one) => explained(one, known)));
       }
     }
   }

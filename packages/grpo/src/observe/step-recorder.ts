@@ -155,7 +155,7 @@ export class StepRecorder implements StepObserver, Disposable {
   }
 
   done(): void {
-    const { control, model, optimizer, reference } = this.trainer;
+    const { control, model, optimizer, reference, checksums } = this.trainer;
     const updates = this.#updates;
     const batch = this.#batch!;
     this.#recorded = {
@@ -168,6 +168,7 @@ export class StepRecorder implements StepObserver, Disposable {
         policy: weightsChecksum(model.decoder),
         optimizer: checksumOf(optimizer.state().values()),
         ...(reference && { reference: weightsChecksum(reference) }),
+        first: checksums ? checksums.first : batch.completions_B[0]?.weights,
       },
       loss: mean(updates.map((update) => update.loss!)),
       gradNorm: mean(updates.map((update) => update.gradNorm!)),

@@ -19,6 +19,8 @@ export interface WeightChecksums {
   policy: number;
   optimizer: number;
   reference?: number | undefined;
+  /** Of the policy that sampled the first step of the run. */
+  first?: number | undefined;
 }
 
 /** A completion that a checkpoint carries, with its log-probs under the weights that it holds. */

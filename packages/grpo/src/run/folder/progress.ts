@@ -12,7 +12,12 @@ export const progressSchema = z.object({
   problems: z.int().nonnegative().optional(),
   control: controlSchema.optional(),
   checksums: z
-    .object({ policy: z.number(), optimizer: z.number(), reference: z.number().optional() })
+    .object({
+      policy: z.number(),
+      optimizer: z.number(),
+      reference: z.number().optional(),
+      first: z.number().optional(),
+    })
     .optional(),
   digests: z.record(z.string(), z.string()).optional(),
   completions: z
