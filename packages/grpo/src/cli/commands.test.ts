@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { loadModel } from '../models/index.js';
 import { type Ended, grpo } from './grpo.test.helper.js';
 
@@ -11,7 +11,7 @@ const ARITHMETIC = ['task.name=arithmetic', ...SMALL];
 const CHECKPOINT = 'first/checkpoints/step-2';
 const OPEN = [`model=${CHECKPOINT}`, 'task.data=open.jsonl', 'task.evalData=held.jsonl', ...SMALL];
 
-let dir = '';
+const dir = sharedFolder();
 let first: Ended;
 const rows = (path: string): Record<string, unknown>[] =>
   readFileSync(join(dir, path), 'utf8')
@@ -42,12 +42,9 @@ const FILES = {
 };
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-cli-'));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(dir, name), text);
   first = await grpo(dir, 'train', ...ARITHMETIC, 'train.steps=2', 'output=first', '--json');
 }, 60_000);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe('grpo train', () => {
   it('writes a JSON object a step and leaves the run folder', () => {
     expect(first.code, first.err).toBe(0);

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { type Ended, start } from './grpo.test.helper.js';
 
 /** Far more steps than there is time for, each of milliseconds. */
@@ -17,9 +17,8 @@ const ENDLESS = [
   'eval.before=false',
 ];
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-ending-'));
   // Rewards that differ, so that the runs have nothing to remark.
   const spread = `const valueOf = (text) => [...text].reduce((sum, sign) => (31 * sum + sign.codePointAt(0)) % 997, 7);
   export default ({ completions }) => completions.map(valueOf);`;
@@ -37,8 +36,6 @@ beforeAll(() => {
   };`;
   writeFileSync(join(dir, 'passes.ts'), passes);
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 /** Starts a training that has done two steps when it is handed over. */
 async function training(output: string) {
   const running = start(dir, ['train', ...ENDLESS, `output=${output}`, '--json']);

@@ -1,15 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { grpo } from './grpo.test.helper.js';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-misbehaving-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
+const dir = sharedFolder();
 /** Runs four steps whose reward does something else when it is asked for the `at`-th time: the fifth is an evaluation. */
 async function trainWith(name: string, deed: string, { more = '', at = 3, onFinding = 'off' } = {}) {
   const source = `

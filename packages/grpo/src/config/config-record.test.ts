@@ -1,17 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { changedCircumstances, configRecord, recordLayer } from './config-record.js';
 import { keys } from './keys.js';
 import { resolveConfig } from './resolve.js';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'grpo-record-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = sharedFolder();
 
 const NOTHING = { versions: {}, engine: {}, files: {} };
 const settings = ['task.data=a.jsonl', 'model=m', 'seed=7', 'objective.clipLow=0.1', 'eval.before=false'];

@@ -1,17 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UsageError } from '../errors/user-error.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { keys } from './keys.js';
 import { objectLayer } from './layers/layer.js';
 import { type ConfigSources, resolveConfig } from './resolve.js';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'grpo-config-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = sharedFolder();
 
 /** Writes a YAML file; returns its path. */
 function yaml(text: string): string {

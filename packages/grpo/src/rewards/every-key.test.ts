@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { schemaAt } from '../config/keys.js';
 import { rewardProblem } from '../config/reward-kinds.js';
 import { configSchema } from '../config/schema.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { loadReward } from './load-reward.js';
 import type { RewardBatch } from './reward.js';
 import { scoreCompletions } from './score.js';
@@ -91,13 +91,10 @@ const batch: RewardBatch = {
   ],
 };
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-rewards-'));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(dir, name), text);
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 /** Scores the batch by a reward of these settings. */
 async function made(settings: object) {
   const { rewards } = configSchema.parse({ rewards: [settings] });

@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UserError } from '../errors/user-error.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { loadReward } from './load-reward.js';
 import type { RewardBatch } from './reward.js';
 import { totals } from './reward-table.js';
 import { scoreCompletions } from './score.js';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-reward-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
+const dir = sharedFolder();
 /** Writes a module and returns its path. */
 function file(name: string, source: string): string {
   const path = join(dir, name);

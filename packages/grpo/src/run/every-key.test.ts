@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { keys } from '../config/keys.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { ADAPTER, leftBy, MODELS, TASKS, type TrainingCommand, writeFiles } from './every-key.test.helper.js';
 import { PROCESS_MB } from './tiny-model.test.helper.js';
 
@@ -220,12 +218,10 @@ const table: Readonly<Record<string, Row>> = Object.fromEntries([
   set('expert.epochs', '2', EXPERT),
 ]);
 
-let folder: string;
+const folder = sharedFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'grpo-keys-'));
   writeFiles(folder);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Many rows compare with the same run. */
 const done = new Map<string, Promise<string>>();

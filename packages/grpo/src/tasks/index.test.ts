@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../config/schema.js';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { loadTask } from './index.js';
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-task-'));
   writeFileSync(join(dir, 'data.jsonl'), '{"q": "1+1", "a": 2}\n{"q": "1+2", "a": 3}\n');
   writeFileSync(join(dir, 'short.ts'), 'export default (b: { rows: unknown[] }) => b.rows.map(() => 1);');
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 const load = (config: object) => loadTask(configSchema.parse(config));
 
 describe('loadTask', () => {

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { ChatTemplate } from './chat-template.js';
 import { fixtureCases, fixtureFolder } from './fixtures.test.data.js';
 import type { Message } from './message.js';
 import { Tokenizer } from './tokenizer.js';
 
-const root = mkdtempSync(join(tmpdir(), 'grpo-template-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = sharedFolder();
 
 const hello: Message[] = [{ role: 'user', content: 'hello' }];
 

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { all, files, firstOther } from './forms.test.helper.js';
 import { Tokenizer } from './tokenizer.js';
 
-const root = mkdtempSync(join(tmpdir(), 'grpo-pieces-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = sharedFolder();
 
 /** A folder with a `tokenizer.model` alone, or with a configuration beside it. */
 function folder(model: string | Buffer, config?: object): string {

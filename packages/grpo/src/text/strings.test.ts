@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { fixtureFolder } from './fixtures.test.data.js';
 import { Tokenizer } from './tokenizer.js';
 
@@ -31,8 +31,7 @@ const {
   tokenizers,
 } = JSON.parse(gunzipSync(readFileSync(file)).toString()) as Strings;
 
-const root = mkdtempSync(join(tmpdir(), 'grpo-strings-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = sharedFolder();
 
 /** A copy of a family's folder in which fields of `tokenizer.json` are replaced, named by their path. */
 function changed(base: 'gpt2' | 'llama3' | 'qwen2', changes: Json): string {

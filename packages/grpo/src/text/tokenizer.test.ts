@@ -1,13 +1,12 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../formats/temp-folder.test.helper.js';
 import { ChatTemplate } from './chat-template.js';
 import { FAMILIES, type Family, fixtureCases, fixtureFolder } from './fixtures.test.data.js';
 import { Tokenizer } from './tokenizer.js';
 
-const root = mkdtempSync(join(tmpdir(), 'grpo-tokenizer-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = sharedFolder();
 
 type Json = Record<string, unknown>;
 

@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { writeRandomWeights } from '../../models/index.js';
 import { writeArithmeticModelFiles } from '../../tasks/arithmetic/arithmetic-model.js';
 import { grpo } from '../grpo.test.helper.js';
 
 const SHARED = ['model=one', 'rollout.maxNewTokens=8', 'eval.limit=3', 'eval.samples=2'];
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-eval-'));
   for (const [seed, name] of ['one', 'other'].entries()) {
     const model = join(dir, name);
     await writeArithmeticModelFiles(model, { hiddenSize: 16, heads: 2, layers: 1, intermediateSize: 32 });
@@ -25,8 +24,6 @@ beforeAll(async () => {
     "import { each } from 'grpo/rewards';\nexport default each((completion) => new Set(completion).size);\n",
   );
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe('grpo eval', () => {
   it('shows tables, warns of too few problems, and keeps the same completions each time', async () => {
     const argv = ['eval', ...SHARED, 'task.name=arithmetic'];

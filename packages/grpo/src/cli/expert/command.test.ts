@@ -1,22 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { type Ended, grpo } from '../grpo.test.helper.js';
 
 const SMALL = ['rollout.prompts=2', 'rollout.group=2', 'rollout.maxNewTokens=8', 'eval.limit=4'];
 const ARITHMETIC = ['task.name=arithmetic', ...SMALL, 'eval.samples=0'];
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-expert-'));
   writeFileSync(
     join(dir, 'one.ts'),
     "import { each } from 'grpo/rewards';\nexport default each((completion) => (completion === '' ? null : 1));\n",
   );
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 const jsonl = (text: string) =>
   text
     .trim()

@@ -1,13 +1,13 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readGguf } from '../../formats/read-gguf.test.helper.js';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { call, type Ended } from '../grpo.test.helper.js';
 
 const fixtures = fileURLToPath(new URL('../../../../../parity/fixtures/', import.meta.url));
-let dir = '';
+const dir = sharedFolder();
 const exportModel = (...argv: string[]) => call(dir, 'export', ...argv);
 const said = ({ code, out, err }: Ended) => `${code} ${out}${err}`;
 
@@ -19,12 +19,9 @@ function makeRun(run: string, names: string[]): void {
 }
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-export-'));
   cpSync(join(fixtures, 'models/llama3'), join(dir, 'llama3'), { recursive: true });
   cpSync(join(fixtures, 'lora/llama3'), join(dir, 'adapter'), { recursive: true });
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe('grpo export', () => {
   it('writes a model, in the type that is asked for', async () => {
     expect(said(await exportModel('llama3', '--gguf', 'plain.gguf'))).toMatch(

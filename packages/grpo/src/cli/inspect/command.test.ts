@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { DATED, inspectedFolders, OPEN, TURNS } from '../../inspection/inspection.test.helper.js';
 import { call } from '../grpo.test.helper.js';
 
 const { folder } = inspectedFolders();
-const dir = mkdtempSync(join(tmpdir(), 'grpo-inspect-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = sharedFolder();
 
 const inspect = (...argv: string[]) => call(dir, 'inspect', ...argv);
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { loadModel } from '../../models/index.js';
 import { call, type Ended, grpo } from '../grpo.test.helper.js';
 
@@ -10,7 +10,7 @@ const SMALL = [...TASK, 'sft.steps=4', 'sft.batchSize=8', 'sft.learningRate=0.05
 const ADAPTER = 'first/checkpoints/step-4';
 const BASE = 'first/model';
 
-let dir = '';
+const dir = sharedFolder();
 const merge = (...argv: string[]) => call(dir, 'merge', ...argv);
 /** Scores and completions on the held-out problems. */
 const evaluate = async (...argv: string[]) => {
@@ -22,12 +22,9 @@ const evaluate = async (...argv: string[]) => {
 const said = ({ code, out, err }: Ended) => `${code} ${out}${err}`;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-merge-'));
   const ended = await grpo(dir, 'sft', ...SMALL, 'lora.rank=4', 'output=first');
   expect(ended.code, ended.err).toBe(0);
 }, 60_000);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe('a checkpoint of adapters', () => {
   it('is a model to eval and generate, alone or beside its base', async () => {
     const alone = await evaluate(`model=${ADAPTER}`, '--against', BASE);

@@ -1,20 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { call, grpo, type Running, start } from '../grpo.test.helper.js';
 import { readPage } from './page.js';
 
-let dir = '';
+const dir = sharedFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-studio-'));
   mkdirSync(join(dir, 'runs/first'), { recursive: true });
   writeFileSync(join(dir, 'runs/first/metrics.jsonl'), '{"step": 1}\n');
 });
-afterAll(() => {
-  rmSync(dir, { recursive: true, force: true });
-});
-
 /** The link that a command prints, once it has. */
 async function linkOf({ child, says }: Running): Promise<URL> {
   let text = '';

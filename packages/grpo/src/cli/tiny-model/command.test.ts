@@ -1,15 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { call } from '../grpo.test.helper.js';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-tiny-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
+const dir = sharedFolder();
 const tiny = (...argv: string[]) => call(dir, 'tiny-model', ...argv);
 const weights = (name: string) => readFileSync(join(dir, name, 'model.safetensors'));
 

@@ -1,19 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Ended, grpo } from '../../cli/grpo.test.helper.js';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 
 const MODEL = fileURLToPath(new URL('../../../../../parity/fixtures/models/llama3', import.meta.url));
 
 const rows = (word: string) =>
   [1, 2, 3].map((n) => `${JSON.stringify({ question: `${word} ${n}`, answer: String(n) })}\n`).join('');
 
-let dir = '';
+const dir = sharedFolder();
 let run: Ended;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-cs336-'));
   writeFileSync(join(dir, 'train.jsonl'), rows('a'));
   writeFileSync(join(dir, 'test.jsonl'), rows('b'));
   writeFileSync(join(dir, 'short.prompt'), '{question} <think>');
@@ -40,8 +39,6 @@ beforeAll(async () => {
   ];
   run = await grpo(dir, 'train', '--preset', 'cs336', ...flags, ...settings);
 }, 60_000);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe('grpo train --preset cs336', () => {
   it('trains on rows of the assignment, and says how it read the sizes', () => {
     expect(run.code, run.err).toBe(0);

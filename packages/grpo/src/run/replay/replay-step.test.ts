@@ -1,10 +1,10 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memory } from '@grpo/torch';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { objectLayer } from '../../config/index.js';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import type { StepRecord } from '../../trace/index.js';
 import { compareSteps } from '../../view/compare-steps.js';
 import { readStep } from '../../view/read-step.js';
@@ -12,8 +12,7 @@ import { run } from '../run.test.helper.js';
 import type { ModelReplay } from './replay-model.js';
 import { replayStep } from './replay-step.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'replay-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = sharedFolder();
 const output = join(folder, 'run');
 const AT = 3;
 let record: StepRecord;

@@ -1,22 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { parseConfig } from '../../models/parse/parse-config.js';
 import { Tokenizer } from '../../text/tokenizer.js';
 import { writeArithmeticModelFiles } from './arithmetic-model.js';
 import { arithmeticTask } from './task.js';
 
-let folder = '';
+const folder = sharedFolder();
 let dir = '';
 const json = (name: string) => JSON.parse(readFileSync(join(dir, name), 'utf8'));
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'grpo-tiny-'));
   dir = join(folder, 'model');
   await writeArithmeticModelFiles(dir, { layers: 2 });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 describe('writeArithmeticModelFiles', () => {
   it('writes a tokenizer of whole tags and single bytes', () => {
     const tokenizer = Tokenizer.load(dir);

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../config/index.js';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { r1ZeroReward } from '../../rewards/math/graders.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
@@ -12,12 +12,7 @@ import { trainGrpo } from '../../run/train-grpo.js';
 import { trainSft } from '../../run/train-sft.js';
 import { type JsonlOptions, jsonlTask } from './task.js';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-grading-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
+const dir = sharedFolder();
 const HALF = {
   question: 'What is 2/4?',
   solution: 'It is\n$\\boxed{\\frac{1}{2}}$.',

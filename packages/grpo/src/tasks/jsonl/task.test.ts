@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import { totals } from '../../rewards/reward-table.js';
 import { scoreCompletions } from '../../rewards/score.js';
 import { defineTask } from '../define.js';
 import { type JsonlOptions, jsonlTask } from './task.js';
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'grpo-jsonl-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
+const dir = sharedFolder();
 function file(name: string, content: string | Uint8Array): string {
   const path = join(dir, name);
   writeFileSync(path, content);

@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Dice, mutateBytes, replaceFile, requireUserError } from '../../formats/mutate.test.helper.js';
+import { sharedFolder } from '../../formats/temp-folder.test.helper.js';
 import type { StepRecord } from '../record.js';
 import { shapeProblem } from '../shapes.js';
 import { config, event, history, wandbLog } from './binary-logs.test.helper.js';
@@ -64,12 +64,10 @@ const inputs: Readonly<Record<string, Buffer>> = {
   't.parquet': readFileSync(join(run, table)),
 };
 
-let folder: string;
+const folder = sharedFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'grpo-fuzz-'));
   cpSync(run, join(folder, 'run'), { recursive: true });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Reads all that there is; undefined when it was refused as people need it. */
 async function readAll(path: string, seed: number): Promise<readonly StepRecord[] | undefined> {
