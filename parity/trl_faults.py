@@ -294,6 +294,14 @@ def open_tokenizer():
     return tokenizer
 
 
+def calc_tokenizer():
+    """Its template has a token that was added after the model was trained."""
+    tokenizer = tiny_tokenizer(chat=True)
+    tokenizer.add_tokens(["<calc>"])
+    tokenizer.chat_template = CHAT_TEMPLATE.replace("message.role + '\n'", "message.role + '\n<calc>'")
+    return tokenizer
+
+
 def pad_is_end():
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.pad_token = tokenizer.eos_token
@@ -319,6 +327,7 @@ RUNS = {
     "sampled-again": {"trainer_class": SampledAgain},
     "new-moments": {"trainer_class": NewMoments, "max_steps": 2},
     "noise-behind-clip": {"callbacks": [NoiseBehindClip()]},
+    "new-token": {"tokenizer": calc_tokenizer, "resized": True, "beta": 0.0},
     "open-template": {"tokenizer": open_tokenizer},
     "by-the-clock": {"generation_kwargs": {"max_time": 0.0}},
     "scaled-loss": {"trainer_class": ScaledLoss},
@@ -351,6 +360,9 @@ def run(name: str, seed: int, folder: Path) -> None:
     settings = {"max_steps": 1, "rewards": (right,)} | RUNS[name]
     tokenizer = settings.pop("tokenizer", lambda: tiny_tokenizer(chat=True))()
     model = model_of(seed, **settings.pop("model_config", {}))
+    if settings.pop("resized", False):
+        model = transformers.AutoModelForCausalLM.from_pretrained(model)
+        model.resize_token_embeddings(len(tokenizer))
     trainer = trainer_for(model, seed, tokenizer=tokenizer, **settings)
     grpo_trace.attach(trainer, folder, every=1)
     trainer.train()

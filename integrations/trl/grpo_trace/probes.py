@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from .declared import sampler_temperature
+from .graded import answer_column
 
 # Rows that are scored again.
 PROBED_ROWS = 2
 # Prompts of larger datasets take too long to compare.
 MOST_PROMPTS = 200_000
+# Draws from the data that the held-out answers are compared with, and most rows of one.
+DRAWS = 10_000
+MOST_DRAWN = 1000
+# Rows of the embedding whose distance from the mean is the usual one, and the share of it below which nothing has trained a row.
+MEASURED_ROWS = 1000
+UNTRAINED = 0.01
 DROPOUT_RATES = ("attention_dropout", "activation_dropout", "dropout")
 
 
@@ -83,9 +92,52 @@ def held_out_prompts(trainer) -> dict:
         return {}
     trained, *others = columns
     held_out = set().union(*others)
-    parts = {_parts(prompt) for prompt in trained}
-    unlike = sum(_parts(prompt) not in parts for prompt in held_out)
-    return {"prompts": len(held_out), "trained": len(held_out & trained), "unlike": unlike}
+    own_parts = {_parts(prompt) for prompt in trained}
+    unlike = sum(_parts(prompt) not in own_parts for prompt in held_out)
+    answers = distinct_answers(trainer.train_dataset, parts)
+    counts = {"prompts": len(held_out), "trained": len(held_out & trained), "unlike": unlike}
+    return counts | ({"answers": answers} if answers else {})
+
+
+def distinct_answers(trained, held_out: list) -> dict | None:
+    """How many different reference answers the held-out rows have, which one most of them, and how few as many rows have at
+    least that are drawn, again and again, from the data that is trained on."""
+    column = answer_column(trained[0]) if len(trained) > 0 else None
+    if column is None or any(column not in part.column_names for part in held_out):
+        return None
+    counts = Counter(str(answer) for part in held_out for answer in part[column])
+    if not 0 < counts.total() <= MOST_DRAWN:
+        return None
+    _, own = np.unique([str(answer) for answer in trained[column]], return_inverse=True)
+    draws = np.sort(np.random.default_rng(0).choice(own, (DRAWS, counts.total())), axis=1)
+    least = int(((np.diff(draws, axis=1) != 0).sum(axis=1) + 1).min())
+    [(answer, count)] = counts.most_common(1)
+    return {"rows": counts.total(), "distinct": len(counts), "least": least, "answer": answer, "has": count}
+
+
+def added_tokens(model, tokenizer, prompts: list[list[int]]) -> list[dict]:
+    """Tokens of prompts whose embedding no checkpoint has: their rows were added after the model was loaded, or are the mean
+    of all rows, as those of a resize are."""
+    embedding = model.get_input_embeddings().weight
+    ids = sorted({i for ids in prompts for i in ids if i < len(embedding)})
+    with torch.no_grad():
+        mean = embedding.float().mean(0)
+        others = torch.linspace(0, len(embedding) - 1, MEASURED_ROWS, device=embedding.device).long()
+        usual = (embedding[others].float() - mean).norm(dim=1).median()
+        distances = (embedding[ids].float() - mean).norm(dim=1).tolist()
+    known = _vocabulary_of(model)
+    return [
+        {"token": tokenizer.decode([i]), "id": i, "trained": embedding.requires_grad}
+        for i, distance in zip(ids, distances, strict=True)
+        if i >= known or distance < UNTRAINED * float(usual)
+    ]
+
+
+def _vocabulary_of(model) -> float:
+    """Rows of the embedding in the folder that the model was loaded from; no bound where there is no such folder."""
+    path = Path(getattr(model.config, "_name_or_path", "") or "", "config.json")
+    config = json.loads(path.read_text()) if path.is_file() else {}
+    return config.get("vocab_size", math.inf)
 
 
 def _parts(prompt: str) -> tuple:

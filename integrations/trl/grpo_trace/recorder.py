@@ -26,13 +26,14 @@ from .declared import (
     search,
     settings,
     tokenizer_facts,
+    tokenizer_of,
 )
 from .errors import RecorderError
 from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import held_out_prompts, merged_adapters, prompts_of, random_state, random_states_kept
+from .probes import added_tokens, held_out_prompts, merged_adapters, prompts_of, random_state, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -223,6 +224,9 @@ class Recorder:
         if self.held_out is None:
             self.held_out = held_out_prompts(self.trainer)
         rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
+        if self.trainer.state.global_step <= 1:
+            model = self.trainer.accelerator.unwrap_model(self.trainer.model)
+            rollout.probes["added"] = added_tokens(model, tokenizer_of(self.trainer), rollout.prompt_ids)
         rollout.probes |= chosen_by(self.trainer.args)
         rollout.probes |= {
             "changedSettings": changed_settings(self.began, effective_settings(self.trainer)),

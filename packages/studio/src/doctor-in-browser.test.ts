@@ -11,9 +11,10 @@ import {
 } from '../../grpo/dist/cli/doctor/seed-tables.test.helper.js';
 import { rightRecords } from '../../grpo/dist/doctor/diffusion-record.test.helper.js';
 import { richRecord } from '../../grpo/dist/doctor/rich-record.test.helper.js';
+import { folderOf } from '../../grpo/dist/formats/temp-folder.test.helper.js';
 import { writeStepRecord } from '../../grpo/dist/trace/index.js';
 import { event, history, wandbLog } from '../../grpo/dist/trace/readers/binary-logs.test.helper.js';
-import { folderOf, lines, TRL_RUN } from '../../grpo/dist/trace/readers/files.test.helper.js';
+import { lines, TRL_RUN } from '../../grpo/dist/trace/readers/files.test.helper.js';
 import { CHROMIUM, useBrowser } from './browser.test.helper.js';
 import { JudgingPage, toldByDoctor } from './judging-page.test.helper.js';
 

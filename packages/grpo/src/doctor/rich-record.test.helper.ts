@@ -279,7 +279,11 @@ export function richRecord({
       tinyStep: { objectiveChange: 0.01, entropyChange: 0.01 },
       reseeded: false,
       unfilled: [],
-      heldOut: { prompts: 40, trained: 0, unlike: 0 },
+      heldOut: {
+        ...{ prompts: 40, trained: 0, unlike: 0 },
+        answers: { rows: 40, distinct: 17, least: 11, answer: '4', has: 5 },
+      },
+      added: [],
       together: [],
       golds: [
         { reward: 'right', graded: 4, unpaid: 0 },

@@ -95,6 +95,7 @@ describe('a TRL run with a fault', () => {
     ['no-end', 'a mask without the last token', 'B08.end', 'fail'],
     ['open-template', 'a template that opens messages and closes none', 'B03.open', 'warn'],
     ['by-the-clock', 'a sampler that stops by a clock', 'B16.other', 'warn'],
+    ['new-token', 'a token that was added before the run', 'B53.added', 'warn'],
     ['sampled-again', 'a batch that is sampled twice', 'B56.discarded', 'warn'],
     ['new-moments', 'an optimizer whose state is cleared', 'H07.audit', 'fail'],
     ['noise-behind-clip', 'gradients that are changed after they were clipped', 'H07.audit', 'fail'],

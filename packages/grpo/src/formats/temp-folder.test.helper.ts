@@ -1,12 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 
 /** A new empty folder that is removed when the current test ends. */
 export function tempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-formats-'));
+  const folder = mkdtempSync(join(tmpdir(), 'grpo-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes files into a new folder, which goes when the test ends; returns its path. */
+export function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = tempFolder();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
   return folder;
 }
 

@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { rookworldLog } from '../cli/doctor/seed-logs.test.helper.js';
 import { richRecord } from '../doctor/rich-record.test.helper.js';
-import { tempFolder } from '../formats/temp-folder.test.helper.js';
+import { folderOf, tempFolder } from '../formats/temp-folder.test.helper.js';
 import { writeStepRecord } from '../trace/index.js';
-import { folderOf } from '../trace/readers/files.test.helper.js';
 import { Studio } from './studio.js';
 
 const report = (path: string) => new Studio([path]).answer('report', { run: path });

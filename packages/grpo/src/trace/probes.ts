@@ -58,11 +58,27 @@ export const probesSchema = z.object({
   unfilled: z.array(z.object({ reward: z.string(), parameter: z.string() })).optional(),
   /**
    * Different held-out prompts, how many of them are trained on, too, and how many have other parts than any prompt that is
-   * trained on: other roles, or a text in place of messages.
+   * trained on: other roles, or a text in place of messages. `answers`: how many `distinct` reference answers so many held-out
+   * `rows` have, the `least` that 10,000 draws of as many rows of the training data have, and the one that most of them have.
    */
   heldOut: z
-    .object({ prompts: z.number().int(), trained: z.number().int(), unlike: z.number().int().optional() })
+    .object({
+      prompts: z.number().int(),
+      trained: z.number().int(),
+      unlike: z.number().int().optional(),
+      answers: z
+        .object({
+          rows: z.number().int(),
+          distinct: z.number().int(),
+          least: z.number().int(),
+          answer: z.string(),
+          has: z.number().int(),
+        })
+        .optional(),
+    })
     .optional(),
+  /** Tokens of the prompts whose embedding no checkpoint has, and whether training changes it. */
+  added: z.array(z.object({ token: z.string(), id: z.number().int(), trained: z.boolean() })).optional(),
   /** Settings that are others than when training began. */
   changedSettings: z.array(z.object({ name: z.string(), from: z.string(), to: z.string() })).optional(),
   /** Whether the sampler is told to take the likeliest token. */

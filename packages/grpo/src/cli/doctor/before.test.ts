@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { folderOf } from '../../trace/readers/files.test.helper.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { grpo } from '../grpo.test.helper.js';
 
 const CONFIG = `task: { name: arithmetic }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Diagnosis, examine } from '../../doctor/examine.js';
 import { registry, sentenceOf } from '../../doctor/registry.js';
-import { folderOf } from '../../trace/readers/files.test.helper.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { type Reading, readRun } from '../../trace/readers/index.js';
 
 /** What the doctor makes of a path. */

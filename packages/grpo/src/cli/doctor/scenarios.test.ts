@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { folderOf } from '../../trace/readers/files.test.helper.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { diagnose, diagnoseText } from './diagnose.test.helper.js';
 import { argenLogs, nanoGptLog, rookworldLog } from './seed-logs.test.helper.js';
 import { cs336Completions, cs336Log, dualConsole, dualTable } from './seed-tables.test.helper.js';

@@ -165,6 +165,19 @@ testStepCheck('B53.merged', [
   { name: 'adapters beside them', plant: () => {}, verdict: 'pass' },
 ]);
 
+testStepCheck('B53.added', [
+  {
+    name: 'a token of the prompt that no checkpoint has',
+    plant({ probes }) {
+      probes!.added = [{ token: '<calc>', id: 300, trained: false }];
+    },
+    verdict: 'warn',
+    measured: { tokens: 1, token: '<calc>', frozen: true },
+    evidence: { text: '<calc>' },
+  },
+  { name: 'tokens that the model was loaded with', plant: () => {}, verdict: 'pass' },
+]);
+
 testStepCheck('B53.left-out', [
   {
     name: 'embeddings and head without a group',

@@ -59,6 +59,39 @@ export const b53: Fault = {
         say`${m.now} tensors are trained at step ${m.step}, and ${m.first} at the start: the others have been frozen.`,
     }),
     stepCheck({
+      code: 'B53.added',
+      title: 'Each token of a prompt has an embedding that was trained',
+      stage: 'tokens',
+      level: 2,
+      rank: 3,
+      threshold:
+        'no token of a prompt has a row of the embedding that was added after the model was loaded, or that is the mean of all rows to 1 %',
+      why: 'Seen in a token that was added to the tokenizer for all prompts, with adapters that do not train the embedding: to the model it is noise.',
+      remedy:
+        'Train the new rows before GRPO, by SFT with the embedding among what is trained (in PEFT: `modules_to_save` or `trainable_token_indices`); or write the prompt in tokens that the model knows.',
+      consequence: { rerun: 'SFT and GRPO', checkpointsVoid: true },
+      settles: 'The vocab_size of the config that the model was loaded from, beside the id of the token.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { added } }) {
+        if (!added) return notApplicable('probes.added');
+        const measured = {
+          tokens: added.length,
+          token: added[0]?.token ?? '',
+          id: added[0]?.id ?? 0,
+          frozen: !added[0]?.trained,
+        };
+        return added.length > 0
+          ? warn(
+              measured,
+              added.map(({ token }) => ({ text: token })),
+            )
+          : pass(measured);
+      },
+      says: (m) =>
+        say`Prompts have ${m.tokens === 1 ? 'a token' : `${m.tokens} tokens`} whose embedding no checkpoint has, such as ${JSON.stringify(m.token)} (id ${m.id})${m.frozen ? ', and nothing trains it' : ': only this run trains it'}.`,
+    }),
+    stepCheck({
       code: 'B53.merged',
       title: 'Adapters are not merged while they are trained',
       stage: 'optimizer',

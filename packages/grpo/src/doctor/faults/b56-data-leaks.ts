@@ -271,8 +271,9 @@ export const b56: Fault = {
       needs: ['probes'],
       test({ probes: { heldOut } }) {
         if (!heldOut || heldOut.prompts === 0) return notApplicable('probes.heldOut');
-        if (heldOut.trained === 0) return pass(heldOut);
-        return heldOut.trained > LEAKED * heldOut.prompts ? warn(heldOut) : inform(heldOut);
+        const { prompts, trained } = heldOut;
+        if (trained === 0) return pass({ prompts, trained });
+        return (trained > LEAKED * prompts ? warn : inform)({ prompts, trained });
       },
       says: (m) =>
         say`${m.trained} of ${m.prompts} held-out prompts are trained on, too: the evaluation is one of what was learnt by heart.`,

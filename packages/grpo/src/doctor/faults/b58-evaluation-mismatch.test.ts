@@ -249,6 +249,25 @@ testStepCheck('B58.unlike', [
   { name: 'none', plant: unlike(0), verdict: 'pass' },
 ]);
 
+const answered =
+  (distinct: number, least: number, rows = 16) =>
+  (record: StepRecord) => {
+    const answers = { rows, distinct, least, answer: '-1', has: 6 };
+    record.probes!.heldOut = { prompts: rows, trained: 0, answers };
+  };
+
+testStepCheck('B58.answers', [
+  {
+    name: 'fewer than any draw of the training data',
+    plant: answered(4, 7),
+    verdict: 'warn',
+    measured: { rows: 16, distinct: 4, least: 7 },
+    evidence: { text: '-1' },
+  },
+  { name: 'as few as draws may have', plant: answered(7, 7), verdict: 'pass' },
+  { name: 'of few rows', plant: answered(1, 3, 7), verdict: 'not applicable' },
+]);
+
 const golds =
   (...of: readonly (readonly [unpaid: number, heldOut?: true])[]) =>
   ({ probes }: StepRecord) => {

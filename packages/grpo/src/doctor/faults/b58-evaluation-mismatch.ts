@@ -112,6 +112,28 @@ export const b58: Fault = {
       says: (m) =>
         say`${m.unlike} of ${m.prompts} held-out prompts have other parts than those that are trained on, such as no system message: the evaluation asks in another way.`,
     }),
+    stepCheck({
+      code: 'B58.answers',
+      title: 'Held-out rows have as many different answers as rows of the training data',
+      stage: 'evaluation',
+      level: 1,
+      rank: 7,
+      threshold: `${FEW_PROBLEMS} held-out rows or more have no fewer different answers than any of 10,000 draws of as many rows from the training data`,
+      why: 'Seen in held-out rows that were the first of sorted data: the evaluation told how often the model gives their few answers.',
+      remedy: 'Shuffle the rows before you split them; print the answers of both parts, counted.',
+      consequence: { rerun: 'evaluation', checkpointsVoid: false },
+      settles: 'The answers of the held-out rows, counted.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { heldOut } }) {
+        const { answers } = heldOut ?? {};
+        if (!answers || answers.rows < FEW_PROBLEMS)
+          return notApplicable(`probes.heldOut.answers of ${FEW_PROBLEMS} rows`);
+        return answers.distinct < answers.least ? warn(answers, [{ text: answers.answer }]) : pass(answers);
+      },
+      says: (m) =>
+        say`The ${m.rows} held-out rows have ${m.distinct} different ${m.distinct === 1 ? 'answer' : 'answers'} (${m.has} have ${JSON.stringify(m.answer)}), where as many rows drawn from the training data have ${m.least} or more: they are no sample of it, such as the first rows of a sorted file.`,
+    }),
     logCheck({
       code: 'B58.counted',
       title: 'An evaluation says what its completions add up to',

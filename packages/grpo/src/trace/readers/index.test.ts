@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../config/index.js';
-import { folderOf, lines, readText, steps } from './files.test.helper.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
+import { lines, readText, steps } from './files.test.helper.js';
 import { readRun } from './index.js';
 
 describe('readRun', () => {

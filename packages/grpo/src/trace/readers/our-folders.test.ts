@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configRecord } from '../../config/index.js';
 import { resolveConfig } from '../../config/resolve.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { RECORD_VERSION, type StepRecord } from '../record.js';
 import { writeStepRecord } from '../write.js';
-import { column, folderOf, lines, steps } from './files.test.helper.js';
+import { column, lines, steps } from './files.test.helper.js';
 import { readRun } from './index.js';
 
 const record = (step: number): StepRecord => ({

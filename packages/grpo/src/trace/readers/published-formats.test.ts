@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../formats/crc32c.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { config, event, history, wandbLog } from './binary-logs.test.helper.js';
-import { column, folderOf, lines, readText, steps } from './files.test.helper.js';
+import { column, lines, readText, steps } from './files.test.helper.js';
 import { readRun } from './index.js';
 
 const rows = [1, 2, 3].map((step) => ({ step, loss: 0.1, reward: step / 4, reward_std: 0.2 }));

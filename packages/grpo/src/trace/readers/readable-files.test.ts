@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderOf } from './files.test.helper.js';
+import { folderOf } from '../../formats/temp-folder.test.helper.js';
 import { readableFiles } from './readable-files.js';
 
 const namesIn = (folder: string) => readableFiles(folder).map((file) => relative(folder, file));

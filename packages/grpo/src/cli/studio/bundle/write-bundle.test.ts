@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } fr
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../../../formats/temp-folder.test.helper.js';
+import { folderOf, tempFolder } from '../../../formats/temp-folder.test.helper.js';
 import { Watch } from '../../../progress/watch.js';
-import { folderOf } from '../../../trace/readers/files.test.helper.js';
 import { bundleFiles } from './bundle-files.js';
 import { pageDocument } from './page-document.js';
 import { MOST_INSIDE, writeBundle, writePage } from './write-bundle.js';

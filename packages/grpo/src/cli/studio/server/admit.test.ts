@@ -1,14 +1,15 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { folderOf } from '../../../formats/temp-folder.test.helper.js';
 import { addressOf } from '../../../http/address.js';
 import { HEADERS } from './headers.js';
-import { folderWith, PAGE, type RawAnswer, rawGet, sendRaw, serve } from './studio-server.test.helper.js';
+import { PAGE, type RawAnswer, rawGet, sendRaw, serve } from './studio-server.test.helper.js';
 
 const GOOD = 'GET / HTTP/1.1';
 
 /** A request of the page with other header lines; PORT stands for the server's. */
 async function statusWith(line: string, ...headers: string[]): Promise<number> {
-  const { port } = await serve([folderWith({ a: '1' })]);
+  const { port } = await serve([folderOf({ a: '1' })]);
   const lines = [line, ...headers, 'Connection: close'].map((text) => text.replaceAll('PORT', String(port)));
   return (await sendRaw(port, `${lines.join('\r\n')}\r\n\r\n`)).status;
 }
@@ -99,7 +100,7 @@ describe('a request', () => {
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PURGE'])(
     'with %s is refused',
     async (method) => {
-      const { port } = await serve([folderWith({ a: '1' })]);
+      const { port } = await serve([folderOf({ a: '1' })]);
       const { status, head } = await sendRaw(
         port,
         `${method} /api/list?path=/ HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`,
@@ -133,7 +134,7 @@ describe('an answer', () => {
   };
 
   it('has the same headers, whatever it says', async () => {
-    const { port } = await serve([folderWith({ 'run/a': '1' })]);
+    const { port } = await serve([folderOf({ 'run/a': '1' })]);
     const list = `/api/list?path=/`;
     const name = (await rawGet(port, list)).body.toString().match(/"name":"([^"]+)"/)![1];
     const range = (value: string) => `Range: ${value}`;
@@ -154,7 +155,7 @@ describe('an answer', () => {
     expectHeaders(await sendRaw(port, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'), 421);
     expectHeaders(await sendRaw(port, 'nonsense\r\n\r\n'), 400);
     expectHeaders(await sendRaw(port, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n${host}`), 431);
-    const secret = await serve([folderWith({ a: '1' })], { needsToken: true });
+    const secret = await serve([folderOf({ a: '1' })], { needsToken: true });
     expectHeaders(await rawGet(secret.port, '/'), 401);
   });
 
@@ -170,7 +171,7 @@ describe('the token', () => {
   const cookieOf = (answer: Response) => answer.headers.get('set-cookie')!.split(';')[0]!;
 
   it('comes with the printed link, becomes a cookie, and opens every path', async () => {
-    const server = await serve([folderWith({ a: '1' })], { needsToken: true });
+    const server = await serve([folderOf({ a: '1' })], { needsToken: true });
     const { search } = new URL(server.url);
     const first = await server.get(search);
     expect(first.status).toBe(200);

@@ -4,10 +4,11 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { folderOf } from '../../../formats/temp-folder.test.helper.js';
 import { givenPaths } from '../given-paths.js';
 import { ChangeWatch } from './change-watch.js';
 import { EventStream } from './event-stream.js';
-import { folderWith, type Served, serve, until } from './studio-server.test.helper.js';
+import { type Served, serve, until } from './studio-server.test.helper.js';
 
 /** Listens to a server until the test ends. */
 async function listen(server: Served, lastEvent = '', told: 'header' | 'address' = 'header') {
@@ -39,7 +40,7 @@ async function listen(server: Served, lastEvent = '', told: 'header' | 'address'
 }
 
 function runFolder() {
-  const folder = folderWith({ 'run/metrics.jsonl': '{}\n', 'run/steps/1/x': '', 'run/steps/2/x': '' });
+  const folder = folderOf({ 'run/metrics.jsonl': '{}\n', 'run/steps/1/x': '', 'run/steps/2/x': '' });
   return {
     folder: join(folder, 'run'),
     write: (name: string) => appendFileSync(join(folder, 'run', name), '{}\n'),

@@ -9,14 +9,15 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { folderOf } from '../../../formats/temp-folder.test.helper.js';
 import { givenPaths } from '../given-paths.js';
-import { folderWith, openFiles, sendRaw, serve, until } from './studio-server.test.helper.js';
+import { openFiles, sendRaw, serve, until } from './studio-server.test.helper.js';
 
 const DIGITS = '0123456789';
 
 describe('a list', () => {
   it('at the root has the given paths, each under a name of its own', async () => {
-    const folder = folderWith({ 'a/run/x': '1', 'b/run/y': '22', 'log.jsonl': '333' });
+    const folder = folderOf({ 'a/run/x': '1', 'b/run/y': '22', 'log.jsonl': '333' });
     const paths = ['a/run', 'b/run', 'log.jsonl', 'a/run/'].map((path) => join(folder, path));
     const { list, file } = await serve(paths);
     expect(await list('/')).toEqual([
@@ -30,7 +31,7 @@ describe('a list', () => {
   });
 
   it('is by name, and 404 where there is no folder', async () => {
-    const folder = folderWith({ 'run/b': '', 'run/a/x': '', 'run/.c': '' });
+    const folder = folderOf({ 'run/b': '', 'run/a/x': '', 'run/.c': '' });
     const { list, get } = await serve([join(folder, 'run')]);
     expect((await list('/run')).map(({ name }) => name)).toEqual(['.c', 'a', 'b']);
     for (const path of ['/run/none', '/run/b', '/none', '/run/b/x'])
@@ -47,7 +48,7 @@ describe('a list', () => {
 
 describe('a file', () => {
   it('comes whole, with its size and no type that a browser would run', async () => {
-    const server = await serve([join(folderWith({ 'r/x.html': '<script>' }), 'r')]);
+    const server = await serve([join(folderOf({ 'r/x.html': '<script>' }), 'r')]);
     const answer = await server.file('/r/x.html');
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/octet-stream');
@@ -57,7 +58,7 @@ describe('a file', () => {
   });
 
   it('comes in parts', async () => {
-    const server = await serve([join(folderWith({ 'r/x': DIGITS }), 'r')]);
+    const server = await serve([join(folderOf({ 'r/x': DIGITS }), 'r')]);
     const part = async (range: string) => {
       const answer = await server.file('/r/x', { headers: { range } });
       return [answer.status, answer.headers.get('content-range'), await answer.text()];
@@ -72,14 +73,14 @@ describe('a file', () => {
   });
 
   it('comes whole where the part depends on a version that is not told', async () => {
-    const server = await serve([join(folderWith({ 'r/x': DIGITS }), 'r')]);
+    const server = await serve([join(folderOf({ 'r/x': DIGITS }), 'r')]);
     const headers = { range: 'bytes=0-1', 'if-range': '"some"' };
     const answer = await server.file('/r/x', { headers });
     expect([answer.status, await answer.text()]).toEqual([200, DIGITS]);
   });
 
   it('HEAD tells of it without the bytes, and knows no ranges', async () => {
-    const server = await serve([join(folderWith({ 'r/x': DIGITS }), 'r')]);
+    const server = await serve([join(folderOf({ 'r/x': DIGITS }), 'r')]);
     const answer = await server.file('/r/x', { method: 'HEAD', headers: { range: 'bytes=0-1' } });
     expect([answer.status, answer.headers.get('content-length'), await answer.text()]).toEqual([
       200,
@@ -91,7 +92,7 @@ describe('a file', () => {
   });
 
   it('of 3 GB gives its last bytes without being read', async () => {
-    const folder = folderWith({ 'r/big': '' });
+    const folder = folderOf({ 'r/big': '' });
     const path = join(folder, 'r/big');
     truncateSync(path, 3 * 2 ** 30 - 5);
     appendFileSync(path, 'tail!');
@@ -105,7 +106,7 @@ describe('a file', () => {
   });
 
   it('that grows gives what it had', async () => {
-    const folder = folderWith({ 'r/log': Buffer.alloc(4_000_000, 'a') });
+    const folder = folderOf({ 'r/log': Buffer.alloc(4_000_000, 'a') });
     const server = await serve([join(folder, 'r')]);
     const answer = await server.file('/r/log');
     appendFileSync(join(folder, 'r/log'), 'bbb');
@@ -114,7 +115,7 @@ describe('a file', () => {
   });
 
   it('that is cut while it is sent breaks the answer off', async () => {
-    const folder = folderWith({ 'r/log': '' });
+    const folder = folderOf({ 'r/log': '' });
     const path = join(folder, 'r/log');
     truncateSync(path, 2 ** 30);
     const server = await serve([join(folder, 'r')]);
@@ -127,7 +128,7 @@ describe('a file', () => {
   });
 
   it('that is written under another name and renamed is always there, old or new', async () => {
-    const folder = folderWith({ 'r/x': 'old' });
+    const folder = folderOf({ 'r/x': 'old' });
     const server = await serve([join(folder, 'r')]);
     let isDone = false;
     const seen = new Set<string>();
@@ -147,7 +148,7 @@ describe('a file', () => {
   });
 
   it('is closed when nobody reads on', async () => {
-    const folder = folderWith({ 'r/big': '' });
+    const folder = folderOf({ 'r/big': '' });
     truncateSync(join(folder, 'r/big'), 2 ** 30);
     const server = await serve([join(folder, 'r')]);
     const isOpen = () => openFiles().some((path) => path.endsWith('/r/big'));
@@ -160,7 +161,7 @@ describe('a file', () => {
   });
 
   it('is the same file by a link within the given paths', async () => {
-    const folder = folderWith({ 'r/step-2/x': '2', 's/y': 'other' });
+    const folder = folderOf({ 'r/step-2/x': '2', 's/y': 'other' });
     symlinkSync('step-2', join(folder, 'r/latest'));
     symlinkSync('../s', join(folder, 'r/s'));
     const server = await serve([join(folder, 'r'), join(folder, 's')]);
@@ -175,14 +176,14 @@ describe('a file', () => {
 });
 
 it.skipIf(process.getuid?.() === 0)('what the system forbids is refused with words', async () => {
-  const folder = folderWith({ 'r/x': '1' });
+  const folder = folderOf({ 'r/x': '1' });
   mkdirSync(join(folder, 'r/closed'), { mode: 0 });
   const server = await serve([join(folder, 'r')]);
   expect((await server.get('api/list?path=/r/closed')).status).toBe(403);
 });
 
 it('several requests share a connection', async () => {
-  const { port } = await serve([join(folderWith({ 'r/x': DIGITS }), 'r')]);
+  const { port } = await serve([join(folderOf({ 'r/x': DIGITS }), 'r')]);
   const request = (target: string, more = '') =>
     `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${more}\r\n`;
   const both = request('/api/file?path=/r/x', 'Range: bytes=0-1\r\n') + request('/nothing');
@@ -192,7 +193,7 @@ it('several requests share a connection', async () => {
 });
 
 it('lists the folders in a folder with it, and none outside', async () => {
-  const folder = folderWith({ 'r/a/steps/1/x': '1', 'r/b/x': '1', 'other/x': '1' });
+  const folder = folderOf({ 'r/a/steps/1/x': '1', 'r/b/x': '1', 'other/x': '1' });
   symlinkSync(join(folder, 'other'), join(folder, 'r', 'elsewhere'));
   const server = await serve([join(folder, 'r')]);
   const answer = await server.get('api/list?path=/r');

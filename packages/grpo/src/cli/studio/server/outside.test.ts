@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { folderWith, openFiles, rawGet, type Served, serve } from './studio-server.test.helper.js';
+import { folderOf } from '../../../formats/temp-folder.test.helper.js';
+import { openFiles, rawGet, type Served, serve } from './studio-server.test.helper.js';
 
 const SECRET = 'the-secret-outside';
 
@@ -49,7 +50,7 @@ const ODD = [
 let folder = '';
 let server: Served;
 beforeEach(async () => {
-  folder = folderWith({
+  folder = folderOf({
     'secret.txt': SECRET,
     'given-2/secret.txt': SECRET,
     'given/inside.txt': 'inside',
@@ -332,7 +333,7 @@ describe('what lies inside', () => {
 
   it('may be a given path with an odd name', async () => {
     const names = ['a b', '100%', 'a#b', 'a?b', '日本', '..x', 'a\\b'];
-    const more = folderWith(Object.fromEntries(names.map((name) => [`${name}/x`, name])));
+    const more = folderOf(Object.fromEntries(names.map((name) => [`${name}/x`, name])));
     const odd = await serve(names.map((name) => join(more, name)));
     const listed = (await odd.list('/')).map(({ name }) => name);
     expect(listed).toEqual([...names.slice(0, -1), 'a_b']);

@@ -1,7 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { givenPaths } from '../given-paths.js';
 import type { ListEntry } from './list-folder.js';
@@ -9,17 +7,6 @@ import { type ServerOptions, type StudioServer, startServer } from './start-serv
 
 /** A page in place of the built one. */
 export const PAGE = { html: '<!doctype html><title>studio</title>', script: 'let page;', style: 'body {}' };
-
-/** A folder with these files, which goes when the test ends. */
-export function folderWith(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'grpo-studio-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
-  }
-  return folder;
-}
 
 export interface Served extends StudioServer {
   port: number;

@@ -2,9 +2,10 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { folderOf } from '../../../formats/temp-folder.test.helper.js';
 import { RECORD_VERSION } from '../../record.js';
 import { writeStepRecord } from '../../write.js';
-import { column, folderOf, readText, steps, TRL_RUN } from '../files.test.helper.js';
+import { column, readText, steps, TRL_RUN } from '../files.test.helper.js';
 import { readRun } from '../index.js';
 
 const run = fileURLToPath(TRL_RUN);
