@@ -4,12 +4,14 @@ import type { Config } from '../schema.js';
 import { usesLora } from '../sections/lora.js';
 
 interface Inert {
-  key: string;
+  keys: readonly string[];
   /** Keys that take the effect away. */
   beside: readonly string[];
   /** Why it has no effect, and the settings that would give it one; undefined when it has. */
-  because(config: Config): string | undefined;
+  because(config: Config, key: string): string | undefined;
 }
+
+const of = (section: keyof Config, names: readonly string[]) => names.map((name) => `${section}.${name}`);
 
 type Policy = Config['objective']['policy'];
 
@@ -18,7 +20,7 @@ const ofChoices: readonly Inert[] = keys.flatMap(({ path, schema: { appliesTo } 
   appliesTo === undefined
     ? []
     : {
-        key: path,
+        keys: [path],
         beside: [appliesTo.key],
         because(config) {
           const [section, name] = appliesTo.key.split('.') as [keyof Config, string];
@@ -58,7 +60,7 @@ const KL_KEYS = [
 export const inert: readonly Inert[] = [
   ...ofChoices,
   {
-    key: 'objective.ratio',
+    keys: ['objective.ratio'],
     beside: ['objective.policy'],
     because: (config) =>
       COMPARED.includes(config.objective.policy) || isCorrectingKl(config)
@@ -66,7 +68,7 @@ export const inert: readonly Inert[] = [
         : `policy=${config.objective.policy} takes no ratio, or one of its own. It is for ${COMPARED.join(', ')}`,
   },
   {
-    key: 'objective.oldLogprobs',
+    keys: ['objective.oldLogprobs'],
     beside: ['objective.policy'],
     because: (config) =>
       usesOldPolicy(config)
@@ -74,7 +76,7 @@ export const inert: readonly Inert[] = [
         : `policy=${config.objective.policy} does not compare with the old policy`,
   },
   {
-    key: 'objective.normalizer',
+    keys: ['objective.normalizer'],
     beside: ['objective.aggregation'],
     because: ({ objective: { aggregation } }) =>
       aggregation === 'constant'
@@ -82,182 +84,156 @@ export const inert: readonly Inert[] = [
         : `aggregation=${aggregation} divides by no constant. It is for constant`,
   },
   {
-    key: 'advantage.scale',
+    keys: ['advantage.scale'],
     beside: ['advantage.combine'],
     because: ({ advantage: { combine } }) =>
       combine === 'normalize_then_sum'
         ? `combine=${combine} always divides by the deviation of the group`
         : undefined,
   },
-  ...['epsilon', 'floor'].map(
-    (key): Inert => ({
-      key: `advantage.${key}`,
-      beside: ['advantage.scale'],
-      because: (config) => (divides(config) ? undefined : withoutDeviation(config)),
-    }),
-  ),
   {
-    key: 'advantage.ddof',
+    keys: of('advantage', ['epsilon', 'floor']),
+    beside: ['advantage.scale'],
+    because: (config) => (divides(config) ? undefined : withoutDeviation(config)),
+  },
+  {
+    keys: ['advantage.ddof'],
     beside: ['advantage.scale', 'advantage.flatBelow'],
     because: (config) =>
       divides(config) || config.advantage.flatBelow > 0 ? undefined : withoutDeviation(config),
   },
-  ...['baseline', 'ddof', 'floor'].map(
-    (key): Inert => ({
-      key: `advantage.${key}`,
-      beside: ['objective.compat'],
-      because: ({ objective: { compat } }) =>
-        compat === undefined
-          ? undefined
-          : `compat=${compat} takes the advantages by TRL's own sums, which do not know it`,
-    }),
-  ),
-  ...[
-    { key: 'advantage.flatBelow', beside: ['advantage.baseline', 'advantage.flat'] },
-    { key: 'advantage.flat', beside: ['advantage.baseline'] },
-  ].map(
-    (one): Inert => ({
-      ...one,
-      because: ({ advantage: { baseline, flat } }) =>
-        baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
-    }),
-  ),
-  ...KL_KEYS.map(
-    (key): Inert => ({
-      key: `kl.${key}`,
-      beside: ['kl.beta'],
-      because: ({ kl: { beta } }) => (beta === 0 ? 'with kl.beta=0 there is no KL' : undefined),
-    }),
-  ),
   {
-    key: 'kl.warmup',
+    keys: of('advantage', ['baseline', 'ddof', 'floor']),
+    beside: ['objective.compat'],
+    because: ({ objective: { compat } }) =>
+      compat === undefined
+        ? undefined
+        : `compat=${compat} takes the advantages by TRL's own sums, which do not know it`,
+  },
+  {
+    keys: ['advantage.flatBelow', 'advantage.flat'],
+    beside: ['advantage.baseline', 'advantage.flat'],
+    because: ({ advantage: { baseline, flat } }) =>
+      baseline === 'none' && flat !== 'drop' ? 'without a baseline no group counts as flat' : undefined,
+  },
+  {
+    keys: of('kl', KL_KEYS),
+    beside: ['kl.beta'],
+    because: ({ kl: { beta } }) => (beta === 0 ? 'with kl.beta=0 there is no KL' : undefined),
+  },
+  {
+    keys: ['kl.warmup'],
     beside: ['kl.warmupSteps'],
     because: ({ kl: { warmupSteps } }) => (warmupSteps === 0 ? 'there is no warm-up' : undefined),
   },
-  ...['target', 'least', 'most', 'window'].map(
-    (key): Inert => ({
-      key: `kl.${key}`,
-      beside: ['kl.control'],
-      because: ({ kl: { control } }) =>
-        control === 'fixed' ? 'control=fixed leaves the weight alone' : undefined,
-    }),
-  ),
   {
-    key: 'kl.referenceMix',
+    keys: of('kl', ['target', 'least', 'most', 'window']),
+    beside: ['kl.control'],
+    because: ({ kl: { control } }) =>
+      control === 'fixed' ? 'control=fixed leaves the weight alone' : undefined,
+  },
+  {
+    keys: ['kl.referenceMix'],
     beside: ['kl.referenceEvery'],
     because: ({ kl: { referenceEvery } }) =>
       referenceEvery === 0 ? 'the reference stays what it is. Give kl.referenceEvery too' : undefined,
   },
   {
-    key: 'kl.biasCorrected',
+    keys: ['kl.biasCorrected'],
     beside: ['kl.place'],
     because: ({ kl: { place } }) =>
       place === 'reward'
         ? 'the KL in the reward is that of the policy that sampled: the ratio is 1'
         : undefined,
   },
-  ...['target', 'delta', 'least', 'most'].map(
-    (key): Inert => ({
-      key: `entropy.${key}`,
-      beside: ['entropy.adaptive'],
-      because: ({ entropy: { adaptive } }) =>
-        adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
-    }),
-  ),
-  ...['urls', 'apiKeyEnv', 'timeoutSeconds', 'weightsFolder'].map(
-    (key): Inert => ({
-      key: `rollout.${key}`,
-      beside: ['rollout.engine'],
-      because: ({ rollout: { engine }, teacher }) =>
-        engine === 'own' && !(key === 'timeoutSeconds' && teacher.engine !== 'own')
-          ? 'engine=own samples in this process. It is for vllm and sglang'
-          : undefined,
-    }),
-  ),
-  ...['url', 'apiKeyEnv'].map(
-    (key): Inert => ({
-      key: `teacher.${key}`,
-      beside: ['teacher.engine'],
-      because: ({ teacher: { engine } }) =>
-        engine === 'own' ? 'engine=own loads teacher.model. It is for vllm and sglang' : undefined,
-    }),
-  ),
   {
-    key: 'rollout.keepSupport',
+    keys: of('entropy', ['target', 'delta', 'least', 'most']),
+    beside: ['entropy.adaptive'],
+    because: ({ entropy: { adaptive } }) =>
+      adaptive ? undefined : 'the weight of the bonus stays. Give entropy.adaptive=true too',
+  },
+  {
+    keys: of('rollout', ['urls', 'apiKeyEnv', 'timeoutSeconds', 'weightsFolder']),
+    beside: ['rollout.engine'],
+    because: ({ rollout: { engine }, teacher }, key) =>
+      engine === 'own' && !(key === 'rollout.timeoutSeconds' && teacher.engine !== 'own')
+        ? 'engine=own samples in this process. It is for vllm and sglang'
+        : undefined,
+  },
+  {
+    keys: of('teacher', ['url', 'apiKeyEnv']),
+    beside: ['teacher.engine'],
+    because: ({ teacher: { engine } }) =>
+      engine === 'own' ? 'engine=own loads teacher.model. It is for vllm and sglang' : undefined,
+  },
+  {
+    keys: ['rollout.keepSupport'],
     beside: ['rollout.topP', 'rollout.topK', 'rollout.minP'],
     because: ({ rollout }) =>
       truncates(rollout)
         ? undefined
         : 'every token can be drawn. Give rollout.topP, rollout.topK or rollout.minP too',
   },
-  ...['alpha', 'targets'].map(
-    (key): Inert => ({
-      key: `lora.${key}`,
-      beside: ['lora.rank'],
-      because: ({ lora: { rank, adapter } }) =>
-        rank === 0 && adapter === undefined
-          ? 'with lora.rank=0 there are no adapters, all weights are trained'
-          : undefined,
-    }),
-  ),
-  ...['rank', 'alpha', 'targets'].map(
-    (key): Inert => ({
-      key: `lora.${key}`,
-      beside: ['lora.adapter'],
-      because: ({ lora: { adapter } }) =>
-        adapter === undefined ? undefined : 'the adapter in lora.adapter has its own',
-    }),
-  ),
   {
-    key: 'lora.dropout',
+    keys: of('lora', ['alpha', 'targets']),
+    beside: ['lora.rank'],
+    because: ({ lora: { rank, adapter } }) =>
+      rank === 0 && adapter === undefined
+        ? 'with lora.rank=0 there are no adapters, all weights are trained'
+        : undefined,
+  },
+  {
+    keys: of('lora', ['rank', 'alpha', 'targets']),
+    beside: ['lora.adapter'],
+    because: ({ lora: { adapter } }) =>
+      adapter === undefined ? undefined : 'the adapter in lora.adapter has its own',
+  },
+  {
+    keys: ['lora.dropout'],
     beside: ['lora.rank', 'lora.adapter'],
     because: (config) => (usesLora(config) ? undefined : 'there are no adapters. Give lora.rank too'),
   },
   {
-    key: 'optimizer.minLearningRate',
+    keys: ['optimizer.minLearningRate'],
     beside: ['optimizer.schedule'],
     because: ({ optimizer: { schedule } }) =>
       schedule === 'constant' ? 'schedule=constant does not fall' : undefined,
   },
   {
-    key: 'train.kindGradients',
+    keys: ['train.kindGradients'],
     beside: ['kl.kindKey'],
     because: ({ kl: { kindKey } }) =>
       kindKey === undefined ? 'the problems are of one kind. Give kl.kindKey too' : undefined,
   },
   {
-    key: 'kl.clip',
+    keys: ['kl.clip'],
     beside: ['kl.estimator'],
     because: ({ kl: { estimator } }) =>
       estimator === 'full' ? 'the full KL is no estimate from a difference of log-probs' : undefined,
   },
   {
-    key: 'correction.level',
+    keys: ['correction.level'],
     beside: ['objective.oldLogprobs'],
     because: ({ objective: { oldLogprobs } }) =>
       oldLogprobs === 'sampler' ? "the old log-probs are the sampler's own, so every weight is 1" : undefined,
   },
-  ...['measure', 'action', 'min', 'max'].map(
-    (key): Inert => ({
-      key: `correction.${key}`,
-      beside: ['correction.level'],
-      because: ({ correction: { level } }) =>
-        level === 'off' ? 'nothing is corrected. Give correction.level too' : undefined,
-    }),
-  ),
   {
-    key: 'eval.stopAt',
+    keys: of('correction', ['measure', 'action', 'min', 'max']),
+    beside: ['correction.level'],
+    because: ({ correction: { level } }) =>
+      level === 'off' ? 'nothing is corrected. Give correction.level too' : undefined,
+  },
+  {
+    keys: ['eval.stopAt'],
     beside: ['eval.every'],
     because: ({ eval: { every } }) =>
       every === 0 ? 'the model is evaluated before and after the run only. Give eval.every too' : undefined,
   },
-  ...['temperature', 'k'].map(
-    (key): Inert => ({
-      key: `eval.${key}`,
-      beside: ['eval.samples'],
-      because: ({ eval: { samples } }) => (samples === 0 ? 'evaluation draws no samples' : undefined),
-    }),
-  ),
+  {
+    keys: of('eval', ['temperature', 'k']),
+    beside: ['eval.samples'],
+    because: ({ eval: { samples } }) => (samples === 0 ? 'evaluation draws no samples' : undefined),
+  },
 ];
 
 /** Whether anything is compared with the policy that sampled. */
@@ -274,7 +250,7 @@ export function usesOldPolicy(config: Config): boolean {
 /** Why a setting has no effect beside the others, or undefined when it has. */
 export function inertBecause(path: string, config: Config): string | undefined {
   return inert
-    .filter(({ key }) => key === path)
-    .map(({ because }) => because(config))
+    .filter((one) => one.keys.includes(path))
+    .map(({ because }) => because(config, path))
     .find(Boolean);
 }

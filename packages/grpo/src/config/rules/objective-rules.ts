@@ -20,14 +20,16 @@ export const objectiveRules: readonly Rule[] = [
         : undefined;
     },
   },
-  ...inert.map(
-    ({ key, beside, because }): Rule => ({
-      keys: [key, ...beside],
-      check: (config, { given }) => {
-        const why = given(key) ? because(config) : undefined;
-        return why && `${key} has no effect: ${why}. Take it out, or change the other.`;
-      },
-    }),
+  ...inert.flatMap(({ keys, beside, because }) =>
+    keys.map(
+      (key): Rule => ({
+        keys: [...new Set([key, ...beside])],
+        check: (config, { given }) => {
+          const why = given(key) ? because(config, key) : undefined;
+          return why && `${key} has no effect: ${why}. Take it out, or change the other.`;
+        },
+      }),
+    ),
   ),
   {
     keys: ['rollout.prompts', 'objective.minibatches'],
