@@ -39,6 +39,20 @@ testStepCheck('B33.recompute', [
     measured: { fits: 'some groups', off: 1 },
   },
   {
+    name: 'of the other sign',
+    plant: ({ advantages }) => {
+      for (const b of advantages!.keys()) advantages![b]! *= -1;
+    },
+    verdict: 'fail',
+    measured: { fits: 'the other sign' },
+  },
+  {
+    name: 'less the mean of the others alone',
+    plant: recipe((own) => own.map((r) => (own.length * (r - mean(own))) / (own.length - 1))),
+    verdict: 'fail',
+    measured: { fits: 'another recipe', baseline: 'leave_one_out', scale: 'none' },
+  },
+  {
     name: 'not scaled',
     plant: recipe((own) => own.map((r) => r - mean(own))),
     verdict: 'fail',

@@ -18,6 +18,7 @@ const [EXTREME, TIMES] = [100, 20];
 type Miss = {
   fits: string;
   bound?: number;
+  baseline?: string;
   scale?: string;
   epsilon?: number;
   ddof?: number;
@@ -71,9 +72,10 @@ export const b33: Fault = {
           return asDeclared(given.declared, { fits: 'clipped', bound: explanation.bound });
         if (explanation.kind === 'not clipped')
           return fail({ fits: 'not clipped', bound: explanation.bound });
+        if (explanation.kind === 'turned') return fail({ fits: 'the other sign' });
         if (explanation.kind !== 'recipe') return pass({ fits: explanation.kind });
-        const { scale, epsilon, ddof } = explanation.recipe;
-        return fail({ fits: 'another recipe', scale, epsilon, ddof });
+        const { baseline, scale, epsilon, ddof } = explanation.recipe;
+        return fail({ fits: 'another recipe', baseline, scale, epsilon, ddof });
       },
       says: (m) =>
         m.fits === 'not clipped'
@@ -82,9 +84,11 @@ export const b33: Fault = {
             ? say`The advantages are clipped at ±${m.bound}, which is not declared.`
             : m.off !== undefined
               ? say`The advantages of ${m.off} of ${m.groups} groups do not match the formula that those of the others follow${m.factor === undefined ? '' : say`: in the first of them each is ${m.factor} times what it gives`}. Their mean or deviation is that of other rewards than their own.`
-              : m.scale === undefined
-                ? 'The advantages match no known formula of the rewards.'
-                : say`The advantages do not match the declared formula; they fit scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
+              : m.fits === 'the other sign'
+                ? 'The advantages are the declared ones with the other sign: what earns more is made less likely.'
+                : m.scale === undefined
+                  ? 'The advantages match no known formula of the rewards.'
+                  : say`The advantages do not match the declared formula; they fit baseline ${quote(m.baseline!)}, scale ${quote(m.scale)}, ε ${m.epsilon}, ddof ${m.ddof}.`,
     }),
     stepCheck({
       code: 'B33.leak',

@@ -1,6 +1,6 @@
 /** How advantages could have come about: recomputed from the rewards under one hypothesis after another. */
 
-import { SCALES } from '../../config/choices.js';
+import { BASELINES, SCALES } from '../../config/choices.js';
 import { largest, moments } from '../../maths/moments.js';
 import type { Declared, DeclaredSection, StepRecord } from '../../trace/index.js';
 import { type Groups, groupsOf } from '../groups.js';
@@ -21,6 +21,8 @@ export type Explanation =
   | { kind: 'recipe'; recipe: Recipe }
   | { kind: 'other grouping' }
   | { kind: 'batch whitening' }
+  /** As declared, with the other sign. */
+  | { kind: 'turned' }
   | { kind: 'raw rewards'; completions: number[] }
   /** The declaration explains those of some groups and not of others. */
   | { kind: 'some groups'; groups: number; off: OffGroup[] }
@@ -112,8 +114,11 @@ function explain({ rewards, advantages, promptOf, declared }: Rewarded): Explana
     Math.abs(advantages[b]! - totals[b]!) <= 1e-6 * Math.max(1, Math.abs(totals[b]!));
   const raw = groups.filter((group) => group.every(isRaw) && group.some((b) => totals[b] !== 0));
   if (raw.length > 0) return { kind: 'raw rewards', completions: raw.flat() };
+  if (ways.some((way) => fits(made(way).map((value) => -value)))) return { kind: 'turned' };
   // Small ε differ by less than the tolerance would tell apart.
-  const recipe = recipes().find((way) => fits(made(way), 1e-6));
+  const recipe = BASELINES.flatMap((baseline) => recipes().map((way) => ({ ...way, baseline }))).find((way) =>
+    fits(made(way), 1e-6),
+  );
   if (recipe) return { kind: 'recipe', recipe };
   // The way that explains most counts, where several are open.
   const [best] = ways
