@@ -23,6 +23,8 @@ from .sampled import sample_of, trained
 ENTROPY_SHARE = "share of the entropy in the gradient"
 # Rounding of numbers that TRL keeps in float32.
 EPS = torch.finfo(torch.float32).eps
+# Logits are hardly larger: rounding of log-probs grows with them.
+LOGITS = 32
 # Hand-overs that a forward and backward pass is needed for.
 SCORED = ("completion", "old log-probs", "loss", "gradient")
 NEVER = {
@@ -100,6 +102,7 @@ class Audit:
         self._rewards(rollout)
         self._advantages(rollout)
         if not self.is_whole:
+            self._recorded_loss(rollout)
             return
         self._reference_weights()
         lack = self._lack(rollout)
@@ -294,6 +297,32 @@ class Audit:
         self.compare("gradient", "distance to the plain gradient", distances)
         if form.entropy:
             self.compare("gradient", ENTROPY_SHARE, [plain.share_of(entropy, -form.entropy, found, self.rounding)])
+
+    def _recorded_loss(self, rollout: Rollout) -> None:
+        """Compares the loss with the declared one of the log-probs that it was given, which takes no pass of the model."""
+        trainer, given = self.trainer, rollout.update.logprobs
+        own = {row: self._plain_row(rollout, row) for row in range(len(rollout.data))}
+        form, lack = declared_loss(trainer, len(self.rows), sum(sum(one.mask) for one in own.values()))
+        isolated = trainer.accelerator.num_processes == 1 and not is_sharded(trainer)
+        rows = [own[row] for row in self.rows]
+        references = [rollout.scored[row].reference for row in self.rows]
+        if lack or form.entropy or not isolated or self.loss is None or None in given or len(given) != len(rows):
+            return
+        if form.beta and None in references:
+            return
+        batch_tokens = sum(sum(one.mask) for one in rows)
+        loss = size = 0.0
+        for one, logprobs, reference in zip(rows, given, references, strict=True):
+            mask, logprobs = torch.tensor(one.mask, dtype=torch.float64), torch.tensor(logprobs, dtype=torch.float64)
+            if len(logprobs) != len(mask):
+                return
+            other = torch.tensor(reference, dtype=torch.float64) if form.beta else None
+            terms = form.weight(sum(one.mask), batch_tokens) * form.terms(logprobs, mask, one.advantage, other) * mask
+            loss += float(terms.sum())
+            size += float((terms.abs() + form.weight(sum(one.mask), batch_tokens) * abs(one.advantage) * mask).sum())
+        rounding = _rounding(trainer, max(len(one.prompt) + len(one.ids) for one in rows))
+        bound = LOGITS * rounding.logprob * size + EPS * abs(loss)
+        self.compare("loss", "loss of the recorded log-probs", [{"found": self.loss, "plain": loss, "bound": bound}])
 
     def _plain_row(self, rollout: Rollout, row: int) -> PlainRow:
         """A completion as sampled, with the mask that the settings declare, not that of the loss."""

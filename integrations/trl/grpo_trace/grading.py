@@ -220,11 +220,11 @@ class _Regrade:
             return alone
         whole = list(range(len(used)))
         first, again = self.grade_rows(whole), self.grade_rows(whole)
-        if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
-            return None
         self.exchanged = self._exchanged(used) if len(used) <= MOST_EXCHANGED else None
         if self.exchanged:
             return alone
+        if not all(_agrees(a, b) for a, b in zip(first, again, strict=True)):
+            return None
         changed = [i for i, row in enumerate(chosen) if not _agrees(used[row], alone[i])]
         most = max(changed, key=lambda i: _distance(used[chosen[i]], alone[i]))
         self.together = {
@@ -239,8 +239,11 @@ class _Regrade:
         return [backwards[row] for row in chosen]
 
     def _exchanged(self, used) -> tuple[int, int] | None:
-        """A completion with the value of another one, where each earns alone what some other one was given."""
-        alone = [self.grade_rows([row])[0] for row in range(len(used))]
+        """A completion with the value of another one, where each earns alone, again and again, what some other one was given;
+        in which order may change from call to call."""
+        alone, again = ([self.grade_rows([row])[0] for row in range(len(used))] for _ in range(2))
+        if not all(_agrees(a, b) for a, b in zip(alone, again, strict=True)):
+            return None
         pairs = zip(sorted(alone), sorted(float(value) for value in used), strict=True)
         if not all(_agrees(a, b) for a, b in pairs):
             return None

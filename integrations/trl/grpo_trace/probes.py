@@ -95,8 +95,32 @@ def held_out_prompts(trainer) -> dict:
     own_parts = {_parts(prompt) for prompt in trained}
     unlike = sum(_parts(prompt) not in own_parts for prompt in held_out)
     answers = distinct_answers(trainer.train_dataset, parts)
-    counts = {"prompts": len(held_out), "trained": len(held_out & trained), "unlike": unlike}
+    plain = {_spoken(prompt) for prompt in trained}
+    alike = sum(_spoken(prompt) in plain for prompt in held_out)
+    counts = {"prompts": len(held_out), "trained": len(held_out & trained), "alike": alike, "unlike": unlike}
     return counts | ({"answers": answers} if answers else {})
+
+
+def contradictions(dataset) -> dict | None:
+    """Of the prompts that stand in the data with a number for an answer, how many have two different ones, and one of them."""
+    column = answer_column(dataset[0]) if _is_read(dataset) and len(dataset) > 0 else None
+    if column is None:
+        return None
+    first, contradicted = {}, {}
+    for prompt, answer in zip(dataset["prompt"], dataset[column], strict=True):
+        try:
+            number = float(str(answer).replace(",", ""))
+        except ValueError:
+            continue
+        key = json.dumps(prompt, sort_keys=True, default=str)
+        other = first.setdefault(key, number)
+        if other != number:
+            contradicted.setdefault(key, [other, number])
+    told = {"prompts": len(first), "contradicted": len(contradicted)}
+    if contradicted:
+        key, answers = next(iter(contradicted.items()))
+        told |= {"prompt": json.loads(_spoken(key))[-1], "answers": answers}
+    return told if first else None
 
 
 def distinct_answers(trained, held_out: list) -> dict | None:
@@ -140,6 +164,12 @@ def _vocabulary_of(model) -> float:
     return config.get("vocab_size", math.inf)
 
 
+def _spoken(prompt: str) -> str:
+    """A prompt without what differs in white space and case alone."""
+    said = json.loads(prompt, object_hook=lambda message: message.get("content"))
+    return json.dumps([" ".join(str(text).split()).lower() for text in (said if isinstance(said, list) else [said])])
+
+
 def _parts(prompt: str) -> tuple:
     """The roles of a prompt's messages; none of a text."""
     messages = json.loads(prompt)
@@ -158,12 +188,16 @@ def prompts_of(rows: list[dict]) -> list:
     return [] if any(name in row for row in rows for name in ("image", "images")) else [row.get("prompt") for row in rows]
 
 
+def _is_read(dataset) -> bool:
+    if "prompt" not in (getattr(dataset, "column_names", None) or []) or not hasattr(dataset, "__len__"):
+        return False
+    # A transform would be called for every row, and may draw random numbers of the run.
+    return len(dataset) <= MOST_PROMPTS and dataset.format["type"] is None
+
+
 def _prompts(dataset) -> set | None:
     """Prompts of a dataset that is held in memory or on disk, and gives its rows as they are."""
-    if "prompt" not in (getattr(dataset, "column_names", None) or []) or not hasattr(dataset, "__len__"):
-        return None
-    # A transform would be called for every row, and may draw random numbers of the run.
-    if len(dataset) > MOST_PROMPTS or dataset.format["type"] is not None:
+    if not _is_read(dataset):
         return None
     return {json.dumps(prompt, sort_keys=True, default=str) for prompt in dataset["prompt"]}
 

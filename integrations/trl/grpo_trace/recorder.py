@@ -33,7 +33,7 @@ from .generation_listener import GenerationListener
 from .hooks import HOOKS, OVERRIDABLE, SCORE
 from .listeners import Listeners, overridden
 from .loss_listener import LossListener
-from .probes import added_tokens, held_out_prompts, merged_adapters, prompts_of, random_state, random_states_kept
+from .probes import added_tokens, contradictions, held_out_prompts, merged_adapters, prompts_of, random_state, random_states_kept
 from .record import record_of, write
 from .reward_listener import RewardListener
 from .rollout import ROW, Rollout
@@ -226,6 +226,8 @@ class Recorder:
         rollout.probes |= {"heldOut": self.held_out} if self.held_out else {}
         if self.trainer.state.global_step <= 1:
             model = self.trainer.accelerator.unwrap_model(self.trainer.model)
+            told = contradictions(self.trainer.train_dataset)
+            rollout.probes |= {"contradictions": told} if told else {}
             rollout.probes["added"] = added_tokens(model, tokenizer_of(self.trainer), rollout.prompt_ids)
         rollout.probes |= chosen_by(self.trainer.args)
         rollout.probes |= {

@@ -53,7 +53,7 @@ class UpdateListener:
         if self.recorder.audit_every > 0 and not is_sharded(self.trainer):
             weights = {name: sample_of(p) for name, p in trained(self.trainer.model).items()}
             self.recorder.left = self.trainer.state.global_step + 1, weights
-            self.recorder.counted = counts_of(self.trainer)
+            self.recorder.counted = self._expected_counts()
         rollout = self.recorder.rollout
         if rollout is None:
             return
@@ -74,22 +74,39 @@ class UpdateListener:
             update.facts["loss"] = float(torch.stack(update.losses).sum())
             rollout.updates.append(update)
 
+    def _expected_counts(self) -> dict[str, float]:
+        """The updates that the optimizer should have counted by now: one more than before, of what has a gradient."""
+        before, parameters = self.recorder.counted, trained(self.trainer.model)
+        skipped = getattr(self.trainer.accelerator, "optimizer_step_was_skipped", False)
+        return {
+            name: before[name] + (parameters[name].grad is not None and not skipped) if name in before else count
+            for name, count in counts_of(self.trainer).items()
+        }
+
     def _sampled_weights(self) -> list[tuple[int, torch.Tensor]]:
         """Size and sample of each trained weight."""
         return [(p.numel(), sample_of(p)) for p in trained(self.trainer.model).values()]
 
     def _descent(self) -> dict:
-        """The cosine between the update and the negative gradient, of the samples."""
-        product = of_update = of_gradient = 0.0
+        """The cosine between the update and the negative gradient, and the root mean squares of the update and of the weights
+        that have a gradient, of the samples."""
+        product = of_update = of_gradient = of_weights = 0.0
+        count = 0
         for (_, old), (_, new), gradient in zip(self.weights, self._sampled_weights(), self.gradients, strict=True):
             if gradient is None:
                 continue
-            change, slope = (new.double() - old.double()), gradient.double()
+            with_slope = gradient != 0
+            change, slope = (new.double() - old.double())[with_slope], gradient.double()[with_slope]
+            of_weights += float((old.double()[with_slope] ** 2).sum())
+            count += int(with_slope.sum())
             product += float((change * slope).sum())
             of_update += float((change * change).sum())
             of_gradient += float((slope * slope).sum())
         size = (of_update * of_gradient) ** 0.5
-        return {"descent": -product / size} if 0 < size < float("inf") else {}
+        if not 0 < size < float("inf"):
+            return {}
+        moved = {"moved": (of_update / count) ** 0.5, "size": (of_weights / count) ** 0.5}
+        return {"descent": -product / size, **moved}
 
     def _resumed(self) -> dict:
         """At the first update after a checkpoint: how many were made before, and how many the optimizer had counted."""

@@ -143,6 +143,8 @@ export function richRecord({
       gradNorm: 0.7,
       zeroGradients: 0,
       descent: 0.4,
+      moved: 2e-4,
+      size: 0.05,
       resumed: { made: 8, counted: 8 },
       changedShare: 0.99,
     };
@@ -283,6 +285,7 @@ export function richRecord({
         ...{ prompts: 40, trained: 0, unlike: 0 },
         answers: { rows: 40, distinct: 17, least: 11, answer: '4', has: 5 },
       },
+      contradictions: { prompts: 200, contradicted: 0 },
       added: [],
       together: [],
       golds: [

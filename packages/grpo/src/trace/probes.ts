@@ -57,7 +57,7 @@ export const probesSchema = z.object({
   /** Parameters of rewards that are empty by default, and that the data has no column for. */
   unfilled: z.array(z.object({ reward: z.string(), parameter: z.string() })).optional(),
   /**
-   * Different held-out prompts, how many of them are trained on, too, and how many have other parts than any prompt that is
+   * Different held-out prompts, how many of them are trained on, too, how many but for white space and case (`alike`), and how many have other parts than any prompt that is
    * trained on: other roles, or a text in place of messages. `answers`: how many `distinct` reference answers so many held-out
    * `rows` have, the `least` that 10,000 draws of as many rows of the training data have, and the one that most of them have.
    */
@@ -65,6 +65,7 @@ export const probesSchema = z.object({
     .object({
       prompts: z.number().int(),
       trained: z.number().int(),
+      alike: z.number().int().optional(),
       unlike: z.number().int().optional(),
       answers: z
         .object({
@@ -75,6 +76,15 @@ export const probesSchema = z.object({
           has: z.number().int(),
         })
         .optional(),
+    })
+    .optional(),
+  /** Prompts of the data that have a number for an answer, how many have two different ones, and one of these. */
+  contradictions: z
+    .object({
+      prompts: z.number().int(),
+      contradicted: z.number().int(),
+      prompt: z.string().optional(),
+      answers: z.array(real).optional(),
     })
     .optional(),
   /** Tokens of the prompts whose embedding no checkpoint has, and whether training changes it. */

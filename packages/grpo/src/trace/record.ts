@@ -184,6 +184,9 @@ const updateSchema = z.object({
   changedWeightShare: real.optional(),
   /** Cosine between the update and the negative gradient. */
   descent: real.optional(),
+  /** Root mean square of what the update changed, and of the weights before it, over elements with a gradient. */
+  moved: real.optional(),
+  size: real.optional(),
   /** At the first update after a checkpoint: updates that were made before, and how many of them the optimizer had counted. */
   resumed: z.object({ made: count, counted: count }).optional(),
   /** Checksums of the weights that it left, by rank, where several processes train. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { StepRecord } from '../../trace/index.js';
 import { testStepCheck } from '../planted.test.helper.js';
 import { judgeRun, recordsOf } from '../plants.test.helper.js';
 
@@ -65,6 +66,48 @@ testStepCheck('B03.open', [
       Object.assign(prompts!, { assistantHeader: 'Answer:', afterAnswer: '\n' });
     },
     verdict: 'not applicable',
+  },
+]);
+
+/** The first prompt as a conversation of one message, and as its text. */
+const reads =
+  (text: string) =>
+  ({ prompts }: StepRecord) => {
+    prompts!.messages![0] = [{ role: 'user', content: 'What is 1-8?' }];
+    prompts!.texts![0] = text;
+  };
+
+testStepCheck('B03.glued', [
+  {
+    name: 'a template that ate the line breaks',
+    plant: reads('<|im_start|>userWhat is 1-8?<|im_end|><|im_start|>assistant'),
+    verdict: 'warn',
+    measured: { glued: 1, text: 'userWhat is 1-8?' },
+    evidence: { prompt: 0 },
+  },
+  { name: 'a line break', plant: reads('<|im_start|>user\nWhat is 1-8?<|im_end|>'), verdict: 'pass' },
+  { name: 'a token', plant: reads('<|user|>What is 1-8?<|end|>'), verdict: 'pass' },
+]);
+
+/** A first prompt whose turns `<|user|>` opens. */
+const begins = (text: string) => (record: StepRecord) => {
+  record.tokenizer!.specialTokens = { 7: '<|user|>' };
+  Object.assign(record.prompts!, { assistantHeader: '<|user|>assistant\n', afterAnswer: '' });
+  record.prompts!.texts![0] = text;
+};
+
+testStepCheck('B03.indented', [
+  {
+    name: 'a template over several lines',
+    plant: begins('<|user|>user\nWhat?\n    <|user|>assistant\n'),
+    verdict: 'warn',
+    measured: { indented: 1 },
+    evidence: { prompt: 0 },
+  },
+  {
+    name: 'lines of a message',
+    plant: begins('<|user|>user\nWhat?\n    this\n<|user|>assistant\n'),
+    verdict: 'pass',
   },
 ]);
 

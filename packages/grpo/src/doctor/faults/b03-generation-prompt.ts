@@ -2,7 +2,7 @@ import { largest } from '../../maths/moments.js';
 import { runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { keysOf } from '../inputs.js';
-import { isMessage } from '../measures/conversation.js';
+import { isMessage, turnTokens } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, type Outcome, pass, shorten, warn } from '../outcome.js';
 import { percent, quote, say } from '../sentence.js';
 
@@ -12,6 +12,8 @@ const BLANK = 0.05;
 const [END, MOST] = [2, 0.6];
 /** Fewest prompts that end otherwise. */
 const CUT = 2;
+/** Characters of a message that are looked for behind its role. */
+const BEGINNING = 16;
 /** Fewest characters of the header that must be there. */
 const WORD = 4;
 
@@ -143,6 +145,70 @@ export const b03: Fault = {
       },
       says: (m) =>
         say`The template puts ${quote(m.after)} between an answer and the next question, and no token that closes the answer, such as ${m.ends}: messages stay open, which a model that learnt from closed ones has never seen.`,
+    }),
+    stepCheck({
+      code: 'B03.glued',
+      title: 'Something parts a message from its role',
+      stage: 'template',
+      level: 1,
+      rank: 3,
+      threshold: 'no message that begins with a letter or a digit follows the name of its role directly',
+      why: 'Seen in a template whose `{%- -%}` ate the line breaks behind the roles: the reward fell from 0.24 to 0.08.',
+      remedy:
+        'Render one conversation and print it with its line breaks: in Jinja a minus in a tag takes the white space beside it away. Where the text is right, it is the tokenizer that loses them: decode the ids of “a, line break, b”.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B05', 'B28', 'B30', 'H01'],
+      settles: 'A conversation, rendered, beside one of the model’s own template.',
+      proofs: ['TRL run'],
+      needs: ['messages', 'promptTexts'],
+      test({ messages, promptTexts }) {
+        const begun = messages.map((prompt) =>
+          (Array.isArray(prompt) ? prompt.filter(isMessage) : []).flatMap(({ role, content }) =>
+            /^[\p{L}\p{N}]/u.test(content.trim()) ? [role + content.trim().slice(0, BEGINNING)] : [],
+          ),
+        );
+        if (begun.every(({ length }) => length === 0))
+          return notApplicable('messages that begin with a letter or a digit');
+        const glued = begun.flatMap((own, prompt): Evidence[] => {
+          const one = own.find((beginning) => promptTexts[prompt]!.includes(beginning));
+          return one === undefined ? [] : [{ prompt, text: one }];
+        });
+        const measured = { prompts: messages.length, glued: glued.length, text: glued[0]?.text ?? '' };
+        return glued.length > 0 ? warn(measured, glued) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.glued} of ${m.prompts} prompts a message follows the name of its role without anything between (${quote(m.text)}): the model has learnt a line break there, or a token.`,
+    }),
+    stepCheck({
+      code: 'B03.indented',
+      title: 'The template does not indent its turns',
+      stage: 'template',
+      level: 1,
+      rank: 3,
+      threshold:
+        'no line of a prompt begins with two spaces or more before a special token that opens or closes an answer',
+      why: 'Seen in a template that was written over several indented lines: the indentation is part of what it renders, and accuracy fell from 0.26 to 0.12.',
+      remedy:
+        'Write the template without indentation, or with `{%-` and `-%}` around its tags; print a rendered conversation with its white space.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B05', 'B28', 'B30', 'H01'],
+      settles: 'A conversation, rendered, beside one of the model’s own template.',
+      proofs: ['TRL run'],
+      needs: ['tokenizer', 'assistantHeader', 'promptTexts'],
+      test({ tokenizer, assistantHeader, promptTexts }, { prompts }) {
+        const turns = turnTokens(tokenizer, assistantHeader + (prompts?.afterAnswer ?? ''));
+        if (turns.length === 0) return notApplicable('special tokens that open or close an answer');
+        const indented = promptTexts.flatMap((text, prompt): Evidence[] => {
+          const line = text
+            .split('\n')
+            .find((one) => /^[ \t]{2}/.test(one) && turns.some((turn) => one.trimStart().startsWith(turn)));
+          return line === undefined ? [] : [{ prompt, text: shorten(line) }];
+        });
+        const measured = { prompts: promptTexts.length, indented: indented.length };
+        return indented.length > 0 ? warn(measured, indented) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.indented} of ${m.prompts} prompts a turn begins behind spaces at the start of its line: the template’s own indentation stands in the prompt, which the model has never seen.`,
     }),
     stepCheck({
       code: 'B03.blank',

@@ -47,6 +47,40 @@ testStepCheck('B05.characters', [
   { name: 'another message', plant: asks('Hello'), verdict: 'pass' },
 ]);
 
+/** A conversation in the template of the record. */
+const turn = (content: string) => (record: StepRecord) => {
+  record.tokenizer!.specialTokens = { 7: '<|user|>', 8: '<|end|>', 9: '<image>' };
+  Object.assign(record.prompts!, { assistantHeader: '<|assistant|>', afterAnswer: '<|end|><|user|>' });
+  record.prompts!.messages![1] = [{ role: 'user', content }];
+};
+
+testStepCheck('B05.rendered', [
+  {
+    name: 'a message that is a whole conversation',
+    plant: turn('<|user|>What is 1-8?<|end|>'),
+    verdict: 'warn',
+    measured: { rendered: 1, token: '<|user|>' },
+    evidence: { prompt: 1 },
+  },
+  { name: 'a token of another kind', plant: turn('<image>What is it?'), verdict: 'pass' },
+]);
+
+testStepCheck('B05.entities', [
+  {
+    name: 'a minus as a page has it',
+    plant: turn('What is 1&minus;8?'),
+    verdict: 'warn',
+    measured: { found: 1, reference: '&minus;' },
+    evidence: { prompt: 1 },
+  },
+  {
+    name: 'a page that is asked about',
+    plant: turn('What does <b>1&minus;8</b> look like?'),
+    verdict: 'pass',
+  },
+  { name: 'an ampersand', plant: turn('What is A & B; and C?'), verdict: 'pass' },
+]);
+
 testStepCheck('B05.date', [
   {
     name: 'a date of the template’s',

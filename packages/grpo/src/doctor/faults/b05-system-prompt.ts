@@ -1,10 +1,13 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
-import { isMessage, type Said } from '../measures/conversation.js';
+import { isMessage, type Said, turnTokens } from '../measures/conversation.js';
 import { type Evidence, fail, inform, notApplicable, pass, shorten, warn } from '../outcome.js';
 import { quote, say } from '../sentence.js';
 
 const CURRENT_DATE = /(Today Date|Current date|Today's date|Current time): *[^\n<]*\d[^\n<]*/i;
+
+/** A character reference of HTML. */
+const REFERENCE = /&(?:[a-z]{2,8}\d{0,2}|#\d{2,6}|#x[\da-f]{2,5});/i;
 
 export const b05: Fault = {
   code: 'B05',
@@ -73,6 +76,69 @@ export const b05: Fault = {
       },
       says: (m) =>
         say`${m.lost} messages of ${m.prompts} prompts lose ${quote(m.characters)} on the way to their ids: the template or the tokenizer replaces it, and the model is asked something else.`,
+    }),
+    stepCheck({
+      code: 'B05.entities',
+      title: 'Messages are text, not source of a page',
+      stage: 'data',
+      level: 1,
+      rank: 3,
+      threshold:
+        'no message of system and user has a character reference of HTML, such as &minus; or &#39;, unless some have tags, too',
+      why: 'Seen in rows that were taken from a page: each minus was “&minus;”, and the reward of these rows fell from 0.20 to 0.12.',
+      remedy: 'Decode the text of the rows once (html.unescape in Python), answers too.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B28', 'B30'],
+      settles: 'The messages of such a row, printed.',
+      proofs: ['TRL run'],
+      needs: ['messages'],
+      test({ messages }) {
+        const told = messages.map((prompt) => saidIn(prompt).map(({ content }) => content));
+        if (told.every((contents) => contents.length === 0)) return notApplicable('messages with text');
+        const isPage = told.flat().some((content) => /<\/?[a-z][^<>]*>/i.test(content));
+        const found = told.flatMap((contents, prompt): Evidence[] => {
+          const content = contents.find((one) => REFERENCE.test(one));
+          return content === undefined ? [] : [{ prompt, text: shorten(content) }];
+        });
+        const measured = {
+          prompts: messages.length,
+          found: found.length,
+          reference: REFERENCE.exec(told.flat().join('\n'))?.[0] ?? '',
+        };
+        return found.length > 0 && !isPage ? warn(measured, found) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.found} of ${m.prompts} prompts have ${quote(m.reference)} in a message, which is how HTML writes a character: the model reads it as it stands.`,
+    }),
+    stepCheck({
+      code: 'B05.rendered',
+      title: 'Messages have no turns of the template in them',
+      stage: 'data',
+      level: 1,
+      rank: 3,
+      threshold:
+        'no message of system and user has a special token in it that the template opens or closes an answer with',
+      why: 'Seen in rows whose message was a whole conversation that had been rendered already: the template put its own turns around those.',
+      remedy:
+        'Give the messages as they are, a role and its text each, and let the trainer apply the template once.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B05', 'B28', 'B30', 'H01'],
+      settles: 'The messages of such a row, printed.',
+      proofs: ['TRL run'],
+      needs: ['messages', 'tokenizer', 'assistantHeader'],
+      test({ messages, tokenizer, assistantHeader }, { prompts }) {
+        const turns = turnTokens(tokenizer, assistantHeader + (prompts?.afterAnswer ?? ''));
+        if (turns.length === 0) return notApplicable('special tokens that open or close an answer');
+        const rendered = messages.flatMap((prompt, i): Evidence[] => {
+          const one = saidIn(prompt).find(({ content }) => turns.some((token) => content.includes(token)));
+          return one ? [{ prompt: i, text: shorten(one.content) }] : [];
+        });
+        const token = turns.find((turn) => JSON.stringify(messages).includes(turn)) ?? '';
+        const measured = { prompts: messages.length, rendered: rendered.length, token };
+        return rendered.length > 0 ? warn(measured, rendered) : pass(measured);
+      },
+      says: (m) =>
+        say`In ${m.rendered} of ${m.prompts} prompts a message has ${quote(m.token)} in it, a token of the template’s own turns: it was rendered before, and is rendered again.`,
     }),
     stepCheck({
       code: 'B05.date',

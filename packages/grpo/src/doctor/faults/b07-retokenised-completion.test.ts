@@ -1,5 +1,25 @@
 import { cutScored, startOf, testStepCheck } from '../planted.test.helper.js';
 
+testStepCheck('B07.raw', [
+  {
+    name: 'a tokenizer without its decoder',
+    plant: ({ prompts }) => {
+      prompts!.texts![2] = '<|user|> Ċ W h a t Ġ i s';
+    },
+    verdict: 'fail',
+    measured: { raw: 1 },
+    evidence: { prompt: 2 },
+  },
+  {
+    name: 'a message in a language that has the letter',
+    plant: ({ prompts }) => {
+      prompts!.texts![2] = '<|user|>X’inhi Ġurnata?';
+      prompts!.messages![2] = [{ role: 'user', content: 'X’inhi Ġurnata?' }];
+    },
+    verdict: 'pass',
+  },
+]);
+
 testStepCheck('B07.ids', [
   {
     name: 'one token of a completion',

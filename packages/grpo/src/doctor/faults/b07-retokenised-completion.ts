@@ -1,7 +1,7 @@
 import { stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { differences } from '../measures/id-differences.js';
-import { fail, pass } from '../outcome.js';
+import { fail, pass, shorten } from '../outcome.js';
 import { say } from '../sentence.js';
 
 /**
@@ -24,6 +24,33 @@ export const b07: Fault = {
   name: 'retokenised completion',
   title: 'The scored ids are not the sampled ids',
   checks: [
+    stepCheck({
+      code: 'B07.raw',
+      title: 'Ids decode to text, not to the names of tokens',
+      stage: 'tokens',
+      level: 1,
+      rank: 1,
+      threshold:
+        'no prompt has Ġ or Ċ where no message has one: so the vocabulary writes a space and a line break',
+      why: 'Seen in a tokenizer that had lost its decoder: each character stood alone, “-12” was “- 1 2”, and the reward read that.',
+      remedy:
+        'Load the tokenizer anew from the model’s folder and decode the ids of “a b”: it must give that. Its tokenizer.json wants a decoder (ByteLevel).',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B03', 'B05', 'B20', 'B27', 'B28', 'B30', 'H01'],
+      proofs: ['TRL run'],
+      needs: ['messages', 'promptTexts'],
+      test({ messages, promptTexts }) {
+        const isRaw = (text: string) => /[ĠĊ]/.test(text);
+        const isAsked = isRaw(JSON.stringify(messages));
+        const raw = promptTexts.flatMap((text, prompt) =>
+          isRaw(text) && !isAsked ? [{ prompt, text: shorten(text) }] : [],
+        );
+        const measured = { prompts: promptTexts.length, raw: raw.length };
+        return raw.length > 0 ? fail(measured, raw) : pass(measured);
+      },
+      says: (m) =>
+        say`The ids of ${m.raw} of ${m.prompts} prompts decode to texts with Ġ or Ċ, names of tokens for a space and a line break: the tokenizer does not decode, and rewards read something else than the model wrote.`,
+    }),
     stepCheck({
       code: 'B07.ids',
       title: 'The completion tokens that are scored are the ones that were sampled',

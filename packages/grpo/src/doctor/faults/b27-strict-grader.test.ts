@@ -117,6 +117,24 @@ const golds = (unpaid: number) => (record: StepRecord) => {
   record.probes!.golds = [{ reward: 'exact', graded: 12, unpaid, ...(unpaid > 0 && { answer: '-3' }) }];
 };
 
+const contradicted =
+  (count: number) =>
+  ({ probes }: StepRecord) => {
+    const one = { prompt: '3-8=', answers: [-5, 5] };
+    probes!.contradictions = { prompts: 200, contradicted: count, ...(count > 0 && one) };
+  };
+
+testStepCheck('B27.contradicted', [
+  {
+    name: 'rows of a source with its answers turned',
+    plant: contradicted(20),
+    verdict: 'warn',
+    measured: { contradicted: 20, answers: '-5 and 5' },
+    evidence: { text: '3-8=' },
+  },
+  { name: 'none', plant: contradicted(0), verdict: 'pass' },
+]);
+
 testStepCheck('B27.rows', [
   { name: 'negative answers', plant: golds(2), verdict: 'warn', measured: { unpaid: 2, answer: '-3' } },
   { name: 'nearly all', plant: golds(11), verdict: 'inform' },

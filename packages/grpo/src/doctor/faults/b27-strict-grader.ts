@@ -157,6 +157,29 @@ export const b27: Fault = {
       says: (m) =>
         say`The reward ${m.reward} does not pay the right answer of ${m.unpaid} of ${m.graded} rows, such as ${quote(m.answer)}, written as a completion that it pays: it cannot read some answers, or the data has them in another form.`,
     }),
+    stepCheck({
+      code: 'B27.contradicted',
+      title: 'Equal prompts have one reference answer',
+      stage: 'data',
+      level: 1,
+      rank: 8,
+      threshold: 'no prompt stands in the data with two numbers that differ',
+      why: 'Seen in two sources that were merged, of which one had its answers of a − b as b − a: a tenth of the rows paid the wrong answer.',
+      remedy: 'Look at both rows, and at what made them: one of the two pays a wrong answer.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: true },
+      induces: ['B28', 'B30'],
+      settles: 'Both rows, solved by hand.',
+      proofs: ['TRL run'],
+      needs: ['probes'],
+      test({ probes: { contradictions } }) {
+        if (!contradictions) return notApplicable('probes.contradictions');
+        const { prompts, contradicted, prompt = '', answers = [] } = contradictions;
+        const measured = { prompts, contradicted, answers: answers.join(' and ') };
+        return contradicted > 0 ? warn(measured, [{ text: prompt }]) : pass(measured);
+      },
+      says: (m) =>
+        say`${m.contradicted} of ${m.prompts} prompts of the data have two reference answers, such as ${m.answers}: one of them is wrong, and is paid.`,
+    }),
     runCheck({
       code: 'B27.never',
       title: 'A reward that pays nobody has seen no right answer',

@@ -1,5 +1,6 @@
+import { describe, expect, it } from 'vitest';
 import { testLogCheck, testStepCheck, times } from '../planted.test.helper.js';
-import { all, declare, facts } from '../plants.test.helper.js';
+import { all, declare, facts, judgeRun, recordsOf } from '../plants.test.helper.js';
 
 testLogCheck('B52.log', [
   {
@@ -94,6 +95,60 @@ testStepCheck('B52.lost', [
   },
   { name: 'a warm-up from 0', plant: facts({ changedShare: 0, learningRate: 0 }), verdict: 'not applicable' },
 ]);
+
+testStepCheck('B52.small', [
+  {
+    name: 'moves of a thousandth of the rate',
+    plant: facts({ moved: 1e-7, size: 0.05, learningRate: 1e-4 }),
+    verdict: 'warn',
+    measured: { moved: 1e-7, rate: 1e-4, size: 0.05 },
+  },
+  {
+    name: 'moves of a third of a small rate',
+    plant: facts({ moved: 3e-7, size: 0.05, learningRate: 1e-6 }),
+    verdict: 'pass',
+  },
+  {
+    name: 'moves of SGD at a large rate',
+    plant: facts({ moved: 1e-5, size: 0.05, learningRate: 0.5 }),
+    verdict: 'pass',
+  },
+  {
+    name: 'none, which is another fault',
+    plant: facts({ moved: undefined }),
+    verdict: 'not applicable',
+  },
+]);
+
+describe('B52.rate', () => {
+  const rates = (...all: number[]) =>
+    judgeRun(
+      'B52.rate',
+      recordsOf(
+        [...all.keys()].map((i) => i + 1),
+        (record, step) => {
+          record.updates![0]!.learningRate = all[step - 1]!;
+          record.declared = {
+            ...record.declared,
+            optimizer: { ...record.declared!.optimizer, learningRate: 5e-4 },
+          };
+        },
+      ),
+    );
+  it('tells rates that are the declared one times itself', () => {
+    expect(rates(2.5e-7, 2.4e-7, 2.3e-7)).toMatchObject({
+      severity: 'warn',
+      measured: { most: 2.5e-7, declared: 5e-4, isProduct: true },
+    });
+  });
+  it('tells a rate above the declared one, with its step', () => {
+    expect(rates(5e-4, 5e-3)).toMatchObject({ severity: 'warn', measured: { most: 5e-3, step: 2 } });
+  });
+  it('leaves a fall from the declared rate, and a warm-up, alone', () => {
+    expect(rates(5e-4, 1e-6, 1e-7)).toMatchObject({ verdict: 'pass' });
+    expect(rates(1e-8, 2e-8, 3e-8)).toMatchObject({ verdict: 'not applicable' });
+  });
+});
 
 testStepCheck('B52.half', [
   { name: 'float16 alone', plant: declare({ dtype: 'float16', masterWeights: false }), verdict: 'warn' },

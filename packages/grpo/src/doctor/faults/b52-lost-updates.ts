@@ -1,6 +1,6 @@
 import { largest, withoutNaN } from '../../maths/moments.js';
 import { longestRun } from '../../maths/trend.js';
-import { logCheck, stepCheck } from '../check.js';
+import { logCheck, runCheck, stepCheck } from '../check.js';
 import type { Fault } from '../fault.js';
 import { fail, notApplicable, pass, warn } from '../outcome.js';
 import { percent, say } from '../sentence.js';
@@ -10,6 +10,12 @@ const AN_UPDATE = 'updates.changedShare of an update with a gradient and a learn
 const LEAST_RATE = 1e-8;
 /** Share of the elements with a gradient that may stay: measured on clean runs at below 0.01. */
 const MOST_LOST = 0.5;
+/** A move of weights that is small: as a share of the learning rate, and of the weights. */
+const SMALL = { ofRate: 0.02, ofWeights: 1e-5 };
+/** Share of the declared rate that the largest one is at least. */
+const LEAST_OF_DECLARED = 0.02;
+/** Times the declared rate that none is. */
+const MOST_OF_DECLARED = 1.5;
 /** Share of elements that an update changes. In float32 an element with a gradient changes; many embeddings have none. */
 const LEAST_CHANGED = { half: 0.1, full: 0.01 };
 
@@ -108,6 +114,66 @@ export const b52: Fault = {
       },
       says: (m) =>
         say`Only ${percent(m.share)} of the weights changed in an update (learning rate ${m.learningRate}, ${m.dtype})${m.lostShare === undefined ? '' : `; ${percent(m.lostShare)} of those with a gradient did not`}: rounding removed the rest.`,
+    }),
+    stepCheck({
+      code: 'B52.small',
+      title: 'An update moves weights by about its rate',
+      stage: 'optimizer',
+      level: 7,
+      rank: 3,
+      threshold: `an update moves the weights that have a gradient by ${percent(SMALL.ofRate)} of the learning rate or more, or by ${SMALL.ofWeights} of their size (root mean squares)`,
+      why: 'Adam moves a weight by about its rate, whatever the size of the gradient is. Seen with adam_epsilon=1, which divides by 1 in place of the gradient’s size, and in SGD with a rate for Adam: nothing was learnt, and no number of the log said so.',
+      remedy:
+        'Look at the optimizer: its kind (SGD wants a rate that is thousands of times as large) and its ε (1e-8 as usual).',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      settles: 'One weight before and after an update: the difference beside the learning rate.',
+      proofs: ['TRL run'],
+      needs: ['firstUpdate'],
+      test({ firstUpdate: { moved, size, gradNorm, learningRate } }) {
+        if (moved === undefined || size === undefined || !isUpdate(gradNorm, learningRate))
+          return notApplicable('updates.moved of an update with a gradient');
+        const measured = { moved, rate: learningRate!, share: moved / learningRate!, size };
+        const isSmall = measured.share < SMALL.ofRate && moved < SMALL.ofWeights * size;
+        return isSmall ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        say`An update moves weights by ${m.moved} (${m.share} of the learning rate ${m.rate}), where they are ${m.size} large: at this pace the run hardly changes the model.`,
+    }),
+    runCheck({
+      code: 'B52.rate',
+      title: 'The learning rate is about the declared one at its largest',
+      stage: 'optimizer',
+      level: 7,
+      rank: 3,
+      threshold: `no record has a rate of ${MOST_OF_DECLARED} times the declared one; and in three records or more the largest rate is ${percent(LEAST_OF_DECLARED)} of it or more, unless it still rises`,
+      why: 'Seen in a schedule whose function gave the rate itself, where LambdaLR multiplies the declared rate by it (2.5e-7 in place of 5e-4), and in a least rate of a cosine that was ten times the declared one: the reward fell to a quarter.',
+      remedy:
+        'Look at the schedule and its settings (lr_scheduler_kwargs): LambdaLR and its like take a factor between 0 and 1, not a rate, and a least rate lies below the declared one.',
+      consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30', 'B49', 'B61'],
+      settles: 'The learning rate of the log, beside learning_rate of the configuration.',
+      proofs: ['TRL run'],
+      needs: ['firstUpdate', 'declared'],
+      see: ({ firstUpdate: { learningRate }, declared: { optimizer } }, { step }) =>
+        learningRate === undefined || !optimizer?.learningRate
+          ? 'updates.learningRate and declared.optimizer.learningRate'
+          : { step, rate: learningRate, declared: optimizer.learningRate },
+      test(seen) {
+        const rates = seen.map(({ value }) => value);
+        const most = largest(rates.map(({ rate }) => rate));
+        const { declared } = rates[0]!;
+        const { step } = rates.find(({ rate }) => rate === most)!;
+        const isProduct = Math.abs(most / declared ** 2 - 1) < 0.5;
+        const measured = { most, declared, step, isProduct };
+        if (most > MOST_OF_DECLARED * declared) return warn(measured, [{ step }]);
+        if (rates.length < 3 || rates.at(-1)!.rate === most)
+          return notApplicable('three records, of which not the last has the largest rate');
+        return most < LEAST_OF_DECLARED * declared ? warn(measured) : pass(measured);
+      },
+      says: (m) =>
+        m.most > m.declared
+          ? say`The learning rate is ${m.most} at step ${m.step}, ${m.most / m.declared} times the declared ${m.declared}.`
+          : say`The learning rate is ${m.most} at most, where ${m.declared} is declared${m.isProduct ? ': about the declared rate times itself, as where a schedule gives a rate in place of a factor' : ''}.`,
     }),
     logCheck({
       code: 'B52.log',

@@ -259,6 +259,8 @@ testStepCheck('B54.adapters', [
   { name: 'a factor of 256', plant: adapters(2, 1e-3, 512), verdict: 'warn', measured: { factor: 256 } },
   { name: 'a factor of 32 at rank 1', plant: adapters(1, 1e-4, 32), verdict: 'pass' },
   { name: 'a rate of 0, which others judge', plant: adapters(8, 0), verdict: 'pass' },
+  { name: 'a factor of 0.003', plant: adapters(16, 2e-3, 0.05), verdict: 'warn', measured: { rank: 16 } },
+  { name: 'a small factor, and a rate that makes up for it', plant: adapters(64, 1e-2, 1), verdict: 'pass' },
   { name: 'all weights', plant: adapters(0, 1e-6), verdict: 'not applicable' },
 ]);
 

@@ -40,6 +40,8 @@ const ALL_CLIPPED = 0.99;
 const ADAPTER_RATE = 2e-6;
 /** Largest alpha ÷ rank of adapters: 32 at rank 1 is in use. */
 const ADAPTER_FACTOR = 64;
+/** A factor below which the rate must make up for it, and what both come to at least. */
+const [ADAPTER_FACTOR_LEAST, ADAPTER_LEAST] = [0.05, 1e-5];
 
 /** Cosine that weight decay and rounding may turn an update to. */
 const UPHILL = -0.05;
@@ -55,13 +57,15 @@ export const b54: Fault = {
     stepCheck({
       code: 'B54.adapters',
       title: 'Adapters have a learning rate and a factor of their own',
-      stage: 'optimizer',
-      level: 7,
+      stage: 'configuration',
+      // It was so from the start: no trend is its cause.
+      level: 4,
       rank: 5,
-      threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more, and alpha ÷ rank at most ${ADAPTER_FACTOR}`,
-      why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps. Their factor, alpha ÷ rank, multiplies what they add: at 256 one update moved the policy by 0.6 nats a token.',
+      threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more, and alpha ÷ rank at most ${ADAPTER_FACTOR}, and times the rate at least ${ADAPTER_LEAST} where it is below ${ADAPTER_FACTOR_LEAST}`,
+      why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps. Their factor, alpha ÷ rank, multiplies what they add: at 256 one update moved the policy by 0.6 nats a token, at 0.003 forty moved nothing.',
       remedy: 'Begin with 1e-5 to 1e-4 for adapters, and an alpha of one or two times the rank.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
+      induces: ['B30', 'B31', 'B49', 'B61'],
       settles: 'The KL after some tens of steps: about 0 means that the policy has not moved.',
       proofs: ['TRL run'],
       needs: ['declared'],
@@ -70,12 +74,15 @@ export const b54: Fault = {
         if (!rank || rate === undefined) return notApplicable('declared.lora and a learning rate');
         const measured = { rank, rate, factor: (lora?.alpha ?? rank) / rank };
         const isSlow = rate > 0 && rate < ADAPTER_RATE;
-        return (isSlow || measured.factor > ADAPTER_FACTOR ? warn : pass)(measured);
+        const isLost = measured.factor < ADAPTER_FACTOR_LEAST && measured.factor * rate < ADAPTER_LEAST;
+        return (isSlow || isLost || measured.factor > ADAPTER_FACTOR ? warn : pass)(measured);
       },
       says: ({ rank, rate, factor }) =>
         factor > ADAPTER_FACTOR
           ? say`What the adapters add is multiplied by ${factor}: alpha is that many times the rank of ${rank}, and one or two times is usual. An update moves the policy as much further.`
-          : say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
+          : factor < ADAPTER_FACTOR_LEAST
+            ? say`What the adapters add is multiplied by ${factor}: the rank of ${rank} is that much larger than alpha, and one or two times is usual. The model hardly changes, whatever they learn.`
+            : say`Adapters of rank ${rank} are trained with a learning rate of ${rate}: that is one for all weights, and adapters hardly move with it.`,
     }),
     stepCheck({
       code: 'B54.decay',

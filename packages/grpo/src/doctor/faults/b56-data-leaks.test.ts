@@ -90,6 +90,15 @@ const heldOut = (trained: number) => (record: StepRecord) => {
 
 testStepCheck('B56.held-out', [
   { name: 'all of them', plant: heldOut(40), verdict: 'warn', measured: { trained: 40 } },
+  {
+    name: 'all of them, but for a space',
+    plant(record) {
+      heldOut(0)(record);
+      record.probes!.heldOut!.alike = 40;
+    },
+    verdict: 'warn',
+    measured: { trained: 40, same: 0 },
+  },
   { name: 'two of forty', plant: heldOut(2), verdict: 'inform' },
   { name: 'none', plant: heldOut(0), verdict: 'pass' },
 ]);

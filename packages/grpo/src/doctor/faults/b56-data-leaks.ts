@@ -271,12 +271,13 @@ export const b56: Fault = {
       needs: ['probes'],
       test({ probes: { heldOut } }) {
         if (!heldOut || heldOut.prompts === 0) return notApplicable('probes.heldOut');
-        const { prompts, trained } = heldOut;
-        if (trained === 0) return pass({ prompts, trained });
-        return (trained > LEAKED * prompts ? warn : inform)({ prompts, trained });
+        const { prompts, trained: same, alike: trained = same } = heldOut;
+        const measured = { prompts, trained, same };
+        if (trained === 0) return pass(measured);
+        return (trained > LEAKED * prompts ? warn : inform)(measured);
       },
       says: (m) =>
-        say`${m.trained} of ${m.prompts} held-out prompts are trained on, too: the evaluation is one of what was learnt by heart.`,
+        say`${m.trained} of ${m.prompts} held-out prompts are trained on, too${m.same < m.trained ? ', but for white space and capitals' : ''}: the evaluation is one of what was learnt by heart.`,
     }),
     stepCheck({
       code: 'B56.few',
