@@ -58,14 +58,14 @@ export const b54: Fault = {
       code: 'B54.adapters',
       title: 'Adapters have a learning rate and a factor of their own',
       stage: 'configuration',
-      // It was so from the start: no trend is its cause.
-      level: 4,
-      rank: 5,
+      // It is so from the start: nothing that the run did is its cause.
+      level: 1,
+      rank: 9,
       threshold: `the declared learning rate of adapters is ${ADAPTER_RATE} or more, and alpha ÷ rank at most ${ADAPTER_FACTOR}, and times the rate at least ${ADAPTER_LEAST} where it is below ${ADAPTER_FACTOR_LEAST}`,
       why: 'Adapters want about ten times the learning rate of all weights, and trainers have a default for the latter: 1e-6 moved log-probs by 0.0015 nats in twelve steps. Their factor, alpha ÷ rank, multiplies what they add: at 256 one update moved the policy by 0.6 nats a token, at 0.003 forty moved nothing.',
       remedy: 'Begin with 1e-5 to 1e-4 for adapters, and an alpha of one or two times the rank.',
       consequence: { rerun: 'GRPO', checkpointsVoid: false },
-      induces: ['B30', 'B31', 'B49', 'B61'],
+      induces: ['B03', 'B17', 'B20', 'B26', 'B30', 'B31', 'B49', 'B61'],
       settles: 'The KL after some tens of steps: about 0 means that the policy has not moved.',
       proofs: ['TRL run'],
       needs: ['declared'],
