@@ -142,7 +142,10 @@ def distinct_answers(trained, held_out: list) -> dict | None:
 def added_tokens(model, tokenizer, prompts: list[list[int]]) -> list[dict]:
     """Tokens of prompts whose embedding no checkpoint has: their rows were added after the model was loaded, or are the mean
     of all rows, as those of a resize are."""
-    embedding = model.get_input_embeddings().weight
+    embedding = getattr(model.get_input_embeddings(), "weight", None)
+    # A sharded one has no rows here.
+    if embedding is None or embedding.dim() != 2 or len(embedding) == 0:
+        return []
     ids = sorted({i for ids in prompts for i in ids if i < len(embedding)})
     with torch.no_grad():
         mean = embedding.float().mean(0)

@@ -108,27 +108,32 @@ function compareDrawn(
   completions: readonly PlainCompletion[],
   { token, roundings }: Tolerance,
 ): Comparison[] {
-  return widened(roundings, (besides) => {
-    /** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
-    const pairsOf = ({ place, moved }: PlainCompletion, drawn: readonly Drawn[]) =>
-      drawn.map(({ logprob, least, most }, t): Pair => {
+  type Besides = (moved: () => number) => number;
+  /** A token at the bound of a truncation may be kept or not: its log-prob has a range. */
+  const pairsOf = (drawn: readonly (readonly Drawn[])[], besides: Besides) =>
+    completions.flatMap(({ place, moved }, i) =>
+      drawn[i]!.map(({ logprob, least, most }, t): Pair => {
         const found = batch.completions_B[place]!.sampledLogprobs[t]!;
         const nearest = Math.min(Math.max(found, least), most);
         const deviation = found === nearest ? 0 : Math.abs(found - nearest);
         const bound = token + besides(() => moved().whole[t]!);
         return { found, plain: logprob, deviation, bound, completion: place, token: t };
-      });
-    const pairs = completions.flatMap((one) => pairsOf(one, one.scores.drawn));
-    const [compared] = worstOf('completion', 'log-prob under the distribution drawn from', pairs);
-    function* others(): Generator<Hypothesis> {
-      for (const { what, rulesOf } of otherRules(samplingRules(trainer), compared!.off?.firstToken)) {
-        tell();
-        const drawn = completions.map((one) => drawnBy(model, one, rulesOf(one)));
-        yield { what, pairs: completions.flatMap((one, i) => pairsOf(one, drawn[i]!)) };
-      }
-    }
-    return compared ? [explained(compared, others())] : [];
+      }),
+    );
+  const declared = completions.map(({ scores }) => scores.drawn);
+  let widest: Besides = () => 0;
+  const compared = widened(roundings, (besides) => {
+    widest = besides;
+    return worstOf('completion', 'log-prob under the distribution drawn from', pairsOf(declared, besides));
   });
+  function* others(firstOff: number | undefined): Generator<Hypothesis> {
+    for (const { what, rulesOf } of otherRules(samplingRules(trainer), firstOff)) {
+      tell();
+      const drawn = completions.map((one) => drawnBy(model, one, rulesOf(one)));
+      yield { what, pairs: pairsOf(drawn, widest) };
+    }
+  }
+  return compared.map((one) => explained(one, others(one.off?.firstToken)));
 }
 
 /** The ids that each token could have been drawn from, where the settings say that they are kept. */
