@@ -57,11 +57,13 @@ function loadedBy(text: string): string[] {
 }
 const TYPE = ts.SyntaxKind.TypeKeyword;
 
+const loaded = new Map(files.map((path) => [path, loadedBy(readFileSync(join(SOURCES, path), 'utf8'))]));
+
 /** How a module comes to load the engine, file by file; undefined when it does not. */
 function wayToEngine(path: string, seen = new Set<string>()): string[] | undefined {
   if (seen.has(path)) return undefined;
   seen.add(path);
-  for (const specifier of loadedBy(readFileSync(join(SOURCES, path), 'utf8'))) {
+  for (const specifier of loaded.get(path)!) {
     if (specifier === '@grpo/torch') return [path, specifier];
     if (!specifier.startsWith('.')) continue;
     const next = join(dirname(path), specifier).replaceAll(sep, '/').replace(/\.js$/, '.ts');

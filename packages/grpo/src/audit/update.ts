@@ -7,6 +7,7 @@ import type { FollowingMeasure, Measured } from './context.js';
 import { explainedUpdate, type Moved } from './explained-update.js';
 import {
   type AdamWSettings,
+  type Bounded,
   clipFactor,
   plainAdamW,
   ROUNDING,
@@ -109,19 +110,21 @@ export class UpdateAudit implements FollowingMeasure {
     const scale = clipFactor(result.gradNorm, config.optimizer.maxGradNorm);
     const singleDecays = this.trainer.model.decoder.device.startsWith('cuda');
     const settings = { ...config.optimizer, singleDecays, learningRate: rate };
-    const { moved, ...elements } = comparedElements(before, after, settings, scale);
+    const elements = computedElements(before, after, settings, scale);
     const isOff = (part: WeightPart) =>
-      elements[part].some(({ found, plain, bound }) => !(Math.abs(Number(found) - Number(plain)) <= bound));
+      elements.some(({ found, plain }) => !(Math.abs(found[part] - plain[part].value) <= plain[part].bound));
     // The moments hold: the setting that moves the weights by them may be told.
     if (isOff('weight') && !isOff('mean') && !isOff('square')) {
-      const told = explainedUpdate(moved, before.updates + 1, settings);
+      const told = explainedUpdate(elements.map(movedBy), before.updates + 1, settings);
       if (told) this.#add(told.quantity, [told.pair]);
     }
     function* others(part: WeightPart): Generator<Hypothesis> {
-      for (const { what, ...other } of otherUpdates(settings, scale))
-        yield { what, pairs: comparedElements(before, after, other.settings, other.scale)[part] };
+      for (const { what, ...other } of otherUpdates(settings, scale)) {
+        const pairs = computedElements(before, after, other.settings, other.scale).map(pairOf(part));
+        yield { what, pairs };
+      }
     }
-    for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements[part], others(part));
+    for (const part of WEIGHT_PARTS) this.#add(QUANTITIES[part], elements.map(pairOf(part)), others(part));
     this.#add('number of updates that the optimizer counts', comparedCounts(after, before.updates + 1));
     this.#add('weight of the forward pass', comparedCopies(after, this.trainer));
     this.#add('tensors with a gradient after an update', [
@@ -235,15 +238,21 @@ function comparedNorms({ norms }: Before, { gradNorm, gradNorms }: UpdateResult)
   ];
 }
 
-/** What the update left of each sampled element, beside what the settings give. */
-function comparedElements(
+/** A sampled element: its weight before the update, what the update left of it, and what the settings give. */
+interface Element {
+  tensor: string;
+  before: number;
+  found: Record<WeightPart, number>;
+  plain: Record<WeightPart, Bounded>;
+}
+
+function computedElements(
   { state, weights, gradients, updates }: Before,
   after: Weights,
   settings: AdamWSettings,
   scale: number,
-): Record<WeightPart, Pair[]> & { moved: Moved[] } {
-  const pairs: Record<WeightPart, Pair[]> = { weight: [], mean: [], square: [] };
-  const moved: Moved[] = [];
+): Element[] {
+  const elements: Element[] = [];
   for (const tensor of weights.keys()) {
     const [before, found] = [{ state, weights }, after].map((from) => ({
       weight: (from.state.get(`${tensor}.master`) ?? from.weights.get(tensor))!,
@@ -253,20 +262,36 @@ function comparedElements(
     // What the optimizer does not hold is told by name.
     if (!before.mean || !found.mean) continue;
     const gradient = gradients.get(tensor);
+    const at = (of: typeof found, i: number) => ({
+      weight: of.weight[i]!,
+      mean: of.mean[i]!,
+      square: of.square[i]!,
+    });
     for (const i of before.weight.keys()) {
-      const own = { weight: before.weight[i]!, mean: before.mean[i]!, square: before.square[i]! };
+      const own = at(before, i);
       const plain = plainAdamW(own, scale * (gradient?.[i] ?? 0), updates + 1, settings);
-      for (const part of WEIGHT_PARTS) {
-        const { value, bound } = plain[part];
-        pairs[part].push({ found: found[part][i]!, plain: value, bound, tensor });
-      }
-      const { value, bound } = plain.weight;
-      const now = { found: found.weight[i]!, mean: found.mean[i]!, square: found.square[i]! };
-      moved.push({ before: own.weight, plain: value, bound, ...now });
+      elements.push({ tensor, before: own.weight, found: at(found, i), plain });
     }
   }
-  return { ...pairs, moved };
+  return elements;
 }
+
+const pairOf =
+  (part: WeightPart) =>
+  ({ tensor, found, plain: { [part]: plain } }: Element): Pair => ({
+    found: found[part],
+    plain: plain.value,
+    bound: plain.bound,
+    tensor,
+  });
+
+const movedBy = ({ before, found: { weight: found, ...moments }, plain }: Element): Moved => ({
+  before,
+  found,
+  plain: plain.weight.value,
+  bound: plain.weight.bound,
+  ...moments,
+});
 
 /** The updates that each tensor has had, by the optimizer, and the number of them in the run. */
 const comparedCounts = ({ state }: Weights, updates: number): Pair[] =>

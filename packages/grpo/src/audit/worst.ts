@@ -84,13 +84,23 @@ const FEWEST = 3;
 /** Most names of tensors that are told. */
 const NAMED = 3;
 
+interface Places {
+  completions: Set<number>;
+  tensors: Set<string>;
+}
+
+function place(places: Places, completion: number | undefined, tensor: string | undefined): void {
+  if (completion !== undefined) places.completions.add(completion);
+  if (tensor !== undefined) places.tensors.add(tensor);
+}
+
 /** Pairs beyond their bounds among all: how many, and what they have in common. */
 class Off {
   #pairs = 0;
   /** Least and largest found ÷ plain; NaN where one has none. */
   #factors = { least: Number.POSITIVE_INFINITY, largest: Number.NEGATIVE_INFINITY, count: 0 };
-  readonly #all = { completions: new Set<number>(), tensors: new Set<string>() };
-  readonly #own = { completions: new Set<number>(), tensors: new Set<string>() };
+  readonly #all: Places = { completions: new Set(), tensors: new Set() };
+  readonly #own: Places = { completions: new Set(), tensors: new Set() };
   #firstToken = Number.POSITIVE_INFINITY;
   /** Whether some are the worst of many, of which the others' places are not known; and whether not even their number is. */
   #isJoined = false;
@@ -99,11 +109,9 @@ class Off {
   take({ found, plain, bound, completion, tensor, token, compared = 1, off }: Pair, deviation: number): void {
     const isOff = !(deviation <= bound);
     this.#isJoined ||= compared > 1;
-    for (const of of isOff ? [this.#all, this.#own] : [this.#all]) {
-      if (completion !== undefined) of.completions.add(completion);
-      if (tensor !== undefined) of.tensors.add(tensor);
-    }
+    place(this.#all, completion, tensor);
     if (!isOff) return;
+    place(this.#own, completion, tensor);
     this.#isUnknown ||= compared > 1 && off === undefined;
     this.#pairs += off?.pairs ?? 1;
     if (token !== undefined) this.#firstToken = Math.min(this.#firstToken, off?.firstToken ?? token);

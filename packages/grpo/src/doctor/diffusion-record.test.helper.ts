@@ -121,8 +121,15 @@ function setLoss(update: UpdateRecord, beta: number, hidden: Uint8Array): void {
   update.loss = update.components.reduce((sum, { coefficient, value }) => sum + coefficient * value, 0);
 }
 
-/** Every variant: each check judges at least one of them. */
-export const rightRecords = (seed = 1): StepRecord[] => [
+/** Every variant: each check judges at least one of them. Copies of records that are built once. */
+export function rightRecords(seed = 1): StepRecord[] {
+  const own = BUILT.get(seed) ?? built(seed);
+  BUILT.set(seed, own);
+  return structuredClone(own);
+}
+const BUILT = new Map<number, StepRecord[]>();
+
+const built = (seed: number): StepRecord[] => [
   richRecord({ seed }),
   richRecord({ seed, step: 5 }),
   richRecord({ seed, penalties: true }),

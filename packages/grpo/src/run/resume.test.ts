@@ -70,7 +70,7 @@ const cases: Case[] = [
 ];
 
 describe.each(cases)('%s', (_, { command = 'train', settings }) => {
-  it('resumed is the run that was never stopped', async () => {
+  it('crashed, stopped and resumed is the run that was never stopped', async () => {
     const root = tempFolder();
     const model = await tinyModelFolder();
     const at = (name: string) => ({
@@ -86,24 +86,20 @@ describe.each(cases)('%s', (_, { command = 'train', settings }) => {
     const whole = await run(at('whole'));
     expect(whole.end).toMatchObject({ interrupted: false, before: { problems: 2 }, after: { problems: 2 } });
 
-    const stopped = await run({ ...at('stopped'), stopAfter: 4 });
-    expect(stopped.end).toMatchObject({ interrupted: true, before: { problems: 2 }, after: undefined });
-    expect(stopped.rows.map(({ step }) => step)).toEqual([1, 2, 3, 4]);
-    const rest = await run({ ...at('stopped'), resume: true });
-    expect(rest.rows.map(({ step }) => step)).toEqual([5, 6, 7, 8]);
-
-    await expect(run({ ...at('crashed'), crashAfter: 5 })).rejects.toThrow('the lights went out');
+    await expect(run({ ...at('broken'), crashAfter: 5 })).rejects.toThrow('the lights went out');
     // From the last checkpoint: steps 4 and 5 are done again.
-    const again = await run({ ...at('crashed'), resume: true });
-    expect(again.rows.map(({ step }) => step)).toEqual([4, 5, 6, 7, 8]);
+    const again = await run({ ...at('broken'), resume: true, stopAfter: 6 });
+    expect(again.rows.map(({ step }) => step)).toEqual([4, 5, 6]);
+    expect(again.end).toMatchObject({ interrupted: true, after: undefined });
+    const rest = await run({ ...at('broken'), resume: true });
+    expect(rest.rows.map(({ step }) => step)).toEqual([7, 8]);
 
     const expected = remainsOf(join(root, 'whole'));
     expect(stepsOf(expected.metrics)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(stepsOf(expected.evaluations)).toEqual([0, 3, 6, 8]);
     expect(expected.completions !== '').toBe(command !== 'sft');
-    expect(remainsOf(join(root, 'stopped'))).toEqual(expected);
-    expect(remainsOf(join(root, 'crashed'))).toEqual(expected);
-    const timings = readFileSync(join(root, 'crashed', 'timings.jsonl'), 'utf8');
+    expect(remainsOf(join(root, 'broken'))).toEqual(expected);
+    const timings = readFileSync(join(root, 'broken', 'timings.jsonl'), 'utf8');
     expect(stepsOf(timings)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 });
