@@ -10,7 +10,7 @@ import { percent, say } from '../sentence.js';
 /** Names of penalties, which are 0 where there is nothing to penalise. */
 const PENALTY = /penal|punish|overlong|repeti|length/i;
 /** Fewest steps for which a constant metric is evidence, and for which it is worth a word. */
-const [LONG, FEW] = [20, 3];
+const [LONG, FEW] = [20, 2];
 
 /** Share of entries without a reward from which it is worth a word, and decimals of a zero that are nothing. */
 const [MOSTLY, DECIMALS] = [2 / 3, 3];

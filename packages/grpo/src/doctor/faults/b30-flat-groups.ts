@@ -169,7 +169,9 @@ export const b30: Fault = {
         const measured = { steps, share, apart, right: last >= share && last <= 1, kl: log.has('kl') };
         const broken = largeBreak(log.course, 'flat');
         if (broken?.isShown && broken.to > broken.from && broken.to >= MUCH) {
-          const { from, to, step, isSteady } = broken;
+          const { to, step, isSteady } = broken;
+          const earlier = log.course.flatShares.filter((point) => point.step < step);
+          const from = isSteady ? broken.from : mean(earlier.map(({ value }) => value));
           const reward = log.course.of('reward');
           const gone = {
             ...measured,
@@ -191,7 +193,7 @@ export const b30: Fault = {
         return share >= MUCH && !isAll ? inform(measured) : pass(measured);
       },
       says: (m) =>
-        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`${m.isSteady ? say`The share of groups with equal rewards rose from entry to entry, from ${percent(m.from!)} to ${percent(m.to!)}` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before`}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing${m.kl ? say`; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL` : ''}.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
+        say`${m.step === undefined ? say`${percent(m.share)} of the groups have equal rewards (${m.steps} ${m.steps === 1 ? 'step' : 'steps'})` : say`${m.isSteady ? say`The share of groups with equal rewards rose from entry to entry, from ${percent(m.from!)} to ${percent(m.to!)}` : say`From step ${m.step} on ${percent(m.to!)} of the groups have equal rewards, and ${percent(m.from!)} before that`}${m.end === undefined ? '' : say`, while the reward went from ${m.start!} to ${m.end}`}`}: their advantages are 0, so they teach nothing${m.kl ? say`; what gradient there is comes from ${(m.to ?? m.share) < 1 ? 'the others, or from ' : ''}the KL` : ''}.${m.right ? ' With a reward as high as it is most of them may be all right.' : ''}${
           m.apart
             ? ' Deviations of single rewards that the log has are those over all prompts: they say nothing of a group.'
             : ''
