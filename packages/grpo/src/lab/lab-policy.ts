@@ -1,12 +1,13 @@
 /** Small policies that know a little: made from random weights by a moment of imitation. */
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { AdamW, type DType } from '@grpo/torch';
 import { examplesOf } from '../imitation/examples.js';
 import { sftStep } from '../imitation/sft.js';
-import { type DecoderConfig, initDecoder, type LoadedModel } from '../models/index.js';
+import { type DecoderConfig, initDecoder, type LoadedModel, saveModel } from '../models/index.js';
 import { parseConfig } from '../models/parse/parse-config.js';
 import { DataOrder } from '../tasks/order/data-order.js';
 import { lettersTask } from './letters-task.js';
-import { labText } from './model-files.js';
+import { labText, writeLabText } from './model-files.js';
 
 export type Family = Extract<DecoderConfig['family'], 'gpt2' | 'llama' | 'qwen2' | 'qwen3'>;
 
@@ -41,6 +42,16 @@ export function labPolicy(options: Partial<PolicyOptions> = {}): Promise<LoadedM
     made.set(key, model);
   }
   return model;
+}
+
+/** Writes the policy to a folder that does not exist yet, with the files that a run loads. */
+export async function writeLabPolicy(dir: string, seed: number): Promise<void> {
+  const work = `${dir}.partial`;
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  await writeLabText(work);
+  saveModel(await labPolicy({ seed }), work);
+  renameSync(work, dir);
 }
 
 /** Frees every policy that was made. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TinyModelSize, writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
+import { writeArithmeticModelFiles } from '../tasks/arithmetic/arithmetic-model.js';
 import { ChatTemplate } from '../text/chat-template.js';
 import { Tokenizer } from '../text/tokenizer.js';
 
@@ -49,9 +49,8 @@ export async function labText(pad: '<pad>' | '<|end|>' = '<pad>'): Promise<Text>
 export async function writeLabText(
   dir: string,
   pad: '<pad>' | '<|end|>' = '<pad>',
-  size: Partial<TinyModelSize> = {},
 ): Promise<Pick<Text, 'endId' | 'eosId'>> {
-  await writeArithmeticModelFiles(dir, size);
+  await writeArithmeticModelFiles(dir);
   const json = <T>(name: string) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as T;
   const write = (name: string, content: object) => writeFileSync(join(dir, name), JSON.stringify(content));
   const file = json<TokenizerFile>('tokenizer.json');

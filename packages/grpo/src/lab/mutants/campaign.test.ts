@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeLabPolicy } from '../lab-policy.js';
 import type { CampaignResult, Outcome } from './campaign.js';
 import { applied, mutationsOf } from './operators.js';
 import { tryIn } from './processes.js';
-import { writeSmallModel } from './small-model.js';
 import { sourceLine } from './source-lines.js';
 import { readSubjects } from './subjects.js';
 import { campaignText, countsOf, fateOf } from './table.js';
@@ -40,7 +40,7 @@ describe('a trial', () => {
 
   let clean: CleanRuns;
   beforeAll(async () => {
-    await writeSmallModel(request.model, 1);
+    await writeLabPolicy(request.model, 1);
     const ended = await tryIn<CleanRuns>({ ...request, kind: 'baseline' }, { limit: 290_000 });
     expect(ended).toHaveProperty('result');
     clean = (ended as { result: CleanRuns }).result;

@@ -2,16 +2,17 @@
  * Mutants that nobody chose: mistakes in the compiled trainer, drawn by a seed, each tried in a small run with the
  * checks on. A campaign keeps what it has done in its folder, and goes on from there.
  */
+
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { writeLabPolicy } from '../lab-policy.js';
 import { type Configuration, configurationsOf } from './configurations.js';
 import { type Executed, readCoverage } from './coverage.js';
 import { drawMutants, type Mutant } from './draw.js';
 import { applied, type Operator } from './operators.js';
 import { type Ended, tryIn } from './processes.js';
-import { writeSmallModel } from './small-model.js';
 import { sourceLine } from './source-lines.js';
 import { readSubjects } from './subjects.js';
 import type { CleanRuns, MutantResult, TrialRequest, Verdict } from './trial-runs.js';
@@ -59,7 +60,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const { seed, folder, signal, say } = options;
   const model = join(folder, 'model');
   mkdirSync(folder, { recursive: true });
-  if (!existsSync(model)) await writeSmallModel(model, seed);
+  if (!existsSync(model)) await writeLabPolicy(model, seed);
   const configurations = configurationsOf(seed);
   const base = { seed, model };
   const executed: Executed[] = [];
